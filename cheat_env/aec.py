@@ -1,0 +1,194 @@
+"""One table dressed as a PettingZoo AEC environment; no rule of the game lives here."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils import (
+    AssertOutOfBoundsWrapper,
+    OrderEnforcingWrapper,
+    TerminateIllegalWrapper,
+    turn_based_aec_to_parallel,
+)
+
+from cheat_env import actions as act
+from cheat_env.observations import TRUTH, encode, truth
+from cheat_env.render import ansi
+from cheat_env.tables import IllegalAction, Tables, refuse
+
+Observation = dict[str, NDArray[np.int8]]
+#: What `env()` pays to a seat that ends the game by an illegal action.
+ILLEGAL_REWARD = -1.0
+
+
+def env(variant: Any = "english", num_players: int | None = None, **kwargs: Any) -> AECEnv:
+    """Return the environment in PettingZoo's standard wrappers; arguments as for `raw_env`.
+
+    An action outside the space is an AssertionError; a masked one ends the game for all, with
+    reward -1 for the seat that took it and 0 for the others.
+    """
+    wrapped: AECEnv = raw_env(variant, num_players, **kwargs)
+    wrapped = TerminateIllegalWrapper(wrapped, illegal_reward=ILLEGAL_REWARD)
+    wrapped = AssertOutOfBoundsWrapper(wrapped)
+    return OrderEnforcingWrapper(wrapped)
+
+
+def parallel_env(
+    variant: Any = "english", num_players: int | None = None, **kwargs: Any
+) -> ParallelEnv:
+    """Return the environment by PettingZoo's turn-based conversion; only the seat to act acts."""
+    return turn_based_aec_to_parallel(env(variant, num_players, **kwargs))
+
+
+class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
+    """A game of the Cheat family as an AEC environment.
+
+    An episode is a match of `deals` deals. Agents are `player_0` ... by seat, all terminate
+    together at its end, and a reward is paid when it is earned. A seat that is out is never
+    selected. A match cut at `max_plays` truncates instead and pays nothing.
+
+    Observations are `{"observation": int8 (D,), "action_mask": int8 (46,)}`; the mask of a seat
+    that is not to act is empty. The arrays are the caller's own.
+
+    Args:
+        variant: name of a game, mapping of house rules, or `Rules`.
+        num_players: seats; None: the game's default.
+        observation: "table" or "memory" (see `cheat_env.observations`).
+        render_mode: "ansi" (`render` returns text), "human" (prints it) or None.
+        **rule_options: options of `Rules` to change.
+
+    Raises `RulesError` where the rules can't be played. `step` raises `IllegalAction` for an
+    action that is not legal, and changes nothing.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["human", "ansi"],
+        "name": "cheat_v0",
+        "is_parallelizable": False,
+    }
+
+    def __init__(
+        self,
+        variant: Any = "english",
+        num_players: int | None = None,
+        *,
+        observation: str = "table",
+        render_mode: str | None = None,
+        **rule_options: Any,
+    ) -> None:
+        super().__init__()
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            modes = ", ".join(self.metadata["render_modes"])
+            raise ValueError(f"render_mode {render_mode!r}: must be None or one of {modes}")
+        self.tables = Tables(
+            variant, num_players, observation=observation, auto_reset=False, **rule_options
+        )
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{seat}" for seat in range(self.tables.num_players)]
+        self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self.state_space = TRUTH.space()
+        self._observation_spaces = {agent: self._new_space() for agent in self.possible_agents}
+        self._action_spaces = {
+            agent: spaces.Discrete(act.NUM_ACTIONS) for agent in self.possible_agents
+        }
+        self._seed: int | None = None
+        self._deal = 0
+        self._action = np.zeros(1, np.int64)
+
+    def _new_space(self) -> spaces.Dict:
+        mask = spaces.Box(0, 1, (act.NUM_ACTIONS,), np.int8)
+        return spaces.Dict({"observation": self.tables.layout.space(), "action_mask": mask})
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Return the agent's observation space, always the same object."""
+        return self._observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Return the agent's action space, always the same object."""
+        return self._action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a match.
+
+        With a seed its first match; without one the seed's next match, so that a seeded
+        environment always plays the same sequence. `options={"deal": k}` picks match k.
+        """
+        if seed is not None:
+            self._seed, self._deal = seed, 0
+        elif self._seed is None:
+            self._seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        else:
+            self._deal += 1
+        self._deal = (options or {}).get("deal", self._deal)
+        self.tables.reset(self._seed, self._deal)
+        self.actions_played: list[int] = []
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._skip_agent_selection = None
+        self.agent_selection = self.possible_agents[self.tables.seat[0]]
+
+    def observe(self, agent: str) -> Observation:
+        """Return what the agent sees now."""
+        tables = self.tables
+        if agent == self.agent_selection and not self.terminations.get(agent, True):
+            observation, mask = tables.observation[0].copy(), tables.action_mask[0].copy()
+        else:
+            observation = np.empty(tables.layout.size, np.int8)
+            encode(tables.state[0], tables.options, self._seat_of[agent], observation)
+            mask = np.zeros(act.NUM_ACTIONS, np.int8)
+        return {"observation": observation, "action_mask": mask}
+
+    def step(self, action: int | None) -> None:
+        """Play the selected agent's action, or None where it has terminated or truncated."""
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        tables = self.tables
+        if isinstance(action, bool) or not isinstance(action, int | np.integer):
+            raise refuse(repr(action), self._seat_of[agent], tables.action_mask[0])
+        self._action[0] = action
+        try:
+            tables.step(self._action)
+        except IllegalAction:
+            raise refuse(action, self._seat_of[agent], tables.action_mask[0]) from None
+        self.actions_played.append(int(action))
+        self._cumulative_rewards[agent] = 0.0
+        for name, reward in zip(self.agents, tables.reward[0].tolist(), strict=True):
+            self.rewards[name] = reward
+            self._cumulative_rewards[name] += reward
+        if tables.terminated[0] or tables.truncated[0]:
+            self.terminations = dict.fromkeys(self.agents, bool(tables.terminated[0]))
+            self.truncations = dict.fromkeys(self.agents, bool(tables.truncated[0]))
+            self.agent_selection = self.agents[0]
+        else:
+            self.agent_selection = self.agents[tables.seat[0]]
+        if self.render_mode == "human":
+            self.render()
+
+    def state(self) -> NDArray[np.int8]:
+        """Return the whole truth, int8 (TRUTH.size,), for critics: no seat may see it."""
+        return truth(self.tables.state[0], self.tables.options)
+
+    def render(self) -> str | None:
+        """Return the table as text ("ansi") or print it ("human")."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() without a render_mode: give one to env()")
+            return None
+        picture = ansi(self.tables.state[0], self.tables.options, self.tables.deck)
+        if self.render_mode == "ansi":
+            return picture
+        print(picture)
+        return None
+
+    def close(self) -> None:
+        """Release nothing: there is nothing to release."""

@@ -1,0 +1,374 @@
+"""The observation table: what a seat may know, declared once.
+
+`TABLE` is the short observation, `MEMORY` the long one; the first is a prefix of the second. One
+declaration gives the compiled encoder its places, `view` its names, `space` its bounds, `markdown`
+the documentation and `text` the words. Everything is int8 and seen from the observer: seats count
+clockwise from it (0 is the observer itself), ranks count round the deck from the rank in force, or
+from the deck's first rank where none is. Absent seats and ranks are 0.
+
+A seat sees its own hand and counts of everything else (K1), and what it could remember of its own
+view (K2). No field reads another hand, the pile or the cards aside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from cheat_env.cards import JOKER_NAME, NUM_RANKS, RANKS, SLOTS, Deck
+from cheat_env.compiled import compiled
+from cheat_env.engine import base_rank
+from cheat_env.rules import MAX_SEATS, NEXT, PROGRESSIONS, Options
+from cheat_env.state import (
+    CLAIM_COUNT,
+    CLAIM_OUTCOME,
+    CLAIM_RANK,
+    CLAIM_SEAT,
+    CLAIM_SIZES,
+    NO_CLAIM,
+    NO_RANK,
+    OUTCOMES,
+    OVER,
+    PENDING,
+    PHASES,
+    RECENT,
+    TALLIES,
+    Table,
+)
+
+MOST = 127
+OTHERS = MAX_SEATS - 1
+#: Numbers of one remembered claim: seat + 1, relative rank, count, then a flag for each outcome.
+CLAIM_WIDTH = 3 + len(OUTCOMES) - 1
+
+
+class Field(NamedTuple):
+    """One field: its name, shape, largest value, usual size (to scale by) and meaning."""
+
+    name: str
+    shape: tuple[int, ...]
+    high: int
+    scale: int
+    meaning: str
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return math.prod(self.shape)
+
+
+class Layout:
+    """Fields one after another: the place of each, and the whole as a space."""
+
+    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+        self.name = name
+        self.fields = fields
+        self.start: dict[str, int] = {}
+        self.size = 0
+        for field in fields:
+            self.start[field.name] = self.size
+            self.size += field.size
+
+    def per_number(self, attribute: str) -> NDArray[np.int8]:
+        """Return "high" or "scale" for every number, int8 (size,)."""
+        values = [np.full(field.size, getattr(field, attribute), np.int8) for field in self.fields]
+        return np.concatenate(values)
+
+    def space(self) -> gymnasium.spaces.Box:
+        """Return the space of the array, a Box of int8 (size,)."""
+        low, high = np.zeros(self.size, np.int8), self.per_number("high")
+        return gymnasium.spaces.Box(low, high, dtype=np.int8)
+
+    def view(self, array: NDArray[np.int8]) -> dict[str, NDArray[np.int8]]:
+        """Return the fields of arrays (..., size) by name, as views (..., *shape)."""
+        lead = array.shape[:-1]
+        return {
+            field.name: array[..., start : start + field.size].reshape(*lead, *field.shape)
+            for field, start in zip(self.fields, self.start.values(), strict=True)
+        }
+
+    def markdown(self) -> str:
+        """Return the layout as a Markdown table."""
+        rows = ["| place | field | shape | largest | meaning |", "|---|---|---|---|---|"]
+        for field in self.fields:
+            first = self.start[field.name]
+            last = first + field.size - 1
+            place = f"{first}" if field.size == 1 else f"{first}-{last}"
+            shape = " x ".join(map(str, field.shape))
+            rows.append(f"| {place} | `{field.name}` | {shape} | {field.high} | {field.meaning} |")
+        return "\n".join(rows)
+
+
+_TABLE_FIELDS = (
+    Field("own_hand", (SLOTS,), MOST, 4, "own cards by relative rank, the last slot for jokers"),
+    Field("picked", (SLOTS,), MOST, 4, "own cards picked so far, by relative rank"),
+    Field("rank", (NUM_RANKS,), 1, 1, "rank in force, or last claim where none is (A 2 ... K)"),
+    Field("in_force", (1,), 1, 1, "that rank is in force, not only the last claim"),
+    Field("phase", (OVER,), 1, 1, f"what the seat to act is asked: {', '.join(PHASES[:OVER])}"),
+    Field("pile_size", (1,), MOST, 26, "cards on the table, the last group included"),
+    Field("group_size", (1,), MOST, 4, "cards of the group that can be challenged, or 0"),
+    Field("claimant", (MAX_SEATS,), 1, 1, "the seat that laid that group"),
+    Field("hand_sizes", (MAX_SEATS,), MOST, 13, "cards in every hand"),
+    Field("out", (MAX_SEATS,), MAX_SEATS, 4, "place in the order of going out, 0 while in"),
+    Field("quads", (NUM_RANKS,), 1, 1, "quads shown and discarded, by relative rank"),
+    Field("scores", (MAX_SEATS,), MOST, 4, "points in the match"),
+    Field("players", (1,), MAX_SEATS, MAX_SEATS, "number of seats"),
+    Field("num_ranks", (1,), NUM_RANKS, NUM_RANKS, "ranks of the deck"),
+    Field("copies", (1,), MOST, 4, "cards of each rank"),
+    Field("most", (1,), MOST, 4, "most cards of a play"),
+    Field("progression", (len(PROGRESSIONS),), 1, 1, f"rank option: {', '.join(PROGRESSIONS)}"),
+    Field("next_challenges", (1,), 1, 1, "only the next seat may challenge"),
+    Field("quad_rule", (1,), 2, 2, "quads option: none, optional, mandatory"),
+)
+_MEMORY_FIELDS = (
+    Field("own_pile", (SLOTS,), MOST, 4, "own cards in the pile, by relative rank"),
+    Field(
+        "known",
+        (OTHERS, SLOTS),
+        MOST,
+        4,
+        "cards that each other seat is certain to hold, by relative rank",
+    ),
+    Field("claimed", (NUM_RANKS,), MOST, 4, "cards of the pile claimed as each relative rank"),
+    Field(
+        "tallies",
+        (MAX_SEATS, CLAIM_SIZES, len(TALLIES)),
+        MOST,
+        16,
+        f"by seat and size of claim (1, 2, more): {', '.join(TALLIES)}",
+    ),
+    Field(
+        "recent",
+        (RECENT, CLAIM_WIDTH),
+        MOST,
+        8,
+        f"last claims, newest first: seat + 1, relative rank, count, {', '.join(OUTCOMES[1:])}",
+    ),
+)
+_ALL_CARDS = (MAX_SEATS, SLOTS)
+_TRUTH_FIELDS = (
+    Field("hand", _ALL_CARDS, MOST, 4, "cards in hand, by seat and rank of the deck"),
+    Field("pile", _ALL_CARDS, MOST, 4, "cards of the closed groups, by the seat that laid them"),
+    Field("group", (SLOTS,), MOST, 4, "the group that can be challenged"),
+    Field("picked", (SLOTS,), MOST, 4, "cards picked so far by the seat to act"),
+    Field("aside", (SLOTS,), MOST, 4, "cards out of the deal"),
+    Field("quads", (NUM_RANKS,), 1, 1, "quads shown and discarded"),
+    Field("phase", (OVER,), 1, 1, f"what the seat to act is asked: {', '.join(PHASES[:OVER])}"),
+    Field("turn", (MAX_SEATS,), 1, 1, "the seat to act"),
+    Field("rank", (NUM_RANKS,), 1, 1, "rank in force, by place in the deck"),
+    Field("claim", (NUM_RANKS,), 1, 1, "rank last claimed, by place in the deck"),
+    Field("claimant", (MAX_SEATS,), 1, 1, "the seat that laid the group"),
+    Field("out", (MAX_SEATS,), MAX_SEATS, 4, "place in the order of going out, 0 while in"),
+    Field("scores", (MAX_SEATS,), MOST, 4, "points in the match"),
+    Field("players", (1,), MAX_SEATS, MAX_SEATS, "number of seats"),
+)
+
+TABLE = Layout("table", _TABLE_FIELDS)
+MEMORY = Layout("memory", _TABLE_FIELDS + _MEMORY_FIELDS)
+#: The whole truth, from seat 0, for critics: `state()` of the environment.
+TRUTH = Layout("truth", _TRUTH_FIELDS)
+LAYOUTS = {layout.name: layout for layout in (TABLE, MEMORY)}
+
+
+def layout(name: str) -> Layout:
+    """Return the layout "table" or "memory"; raises ValueError."""
+    if name not in LAYOUTS:
+        raise ValueError(f"observation {name!r}: must be one of {', '.join(LAYOUTS)}")
+    return LAYOUTS[name]
+
+
+def view(observation: NDArray[np.int8]) -> dict[str, NDArray[np.int8]]:
+    """Return the fields of observations (..., size) by name, as views; raises ValueError."""
+    for known in LAYOUTS.values():
+        if observation.shape[-1] == known.size:
+            return known.view(observation)
+    sizes = ", ".join(f"{known.size} ({known.name})" for known in LAYOUTS.values())
+    raise ValueError(f"observation of {observation.shape[-1]} numbers: must be {sizes}")
+
+
+# The places of the fields, as constants for compiled code.
+AT_OWN_HAND = MEMORY.start["own_hand"]
+AT_PICKED = MEMORY.start["picked"]
+AT_RANK = MEMORY.start["rank"]
+AT_IN_FORCE = MEMORY.start["in_force"]
+AT_PHASE = MEMORY.start["phase"]
+AT_PILE_SIZE = MEMORY.start["pile_size"]
+AT_GROUP_SIZE = MEMORY.start["group_size"]
+AT_CLAIMANT = MEMORY.start["claimant"]
+AT_HAND_SIZES = MEMORY.start["hand_sizes"]
+AT_OUT = MEMORY.start["out"]
+AT_QUADS = MEMORY.start["quads"]
+AT_SCORES = MEMORY.start["scores"]
+AT_PLAYERS = MEMORY.start["players"]
+AT_NUM_RANKS = MEMORY.start["num_ranks"]
+AT_COPIES = MEMORY.start["copies"]
+AT_MOST = MEMORY.start["most"]
+AT_PROGRESSION = MEMORY.start["progression"]
+AT_NEXT_CHALLENGES = MEMORY.start["next_challenges"]
+AT_QUAD_RULE = MEMORY.start["quad_rule"]
+AT_OWN_PILE = MEMORY.start["own_pile"]
+AT_KNOWN = MEMORY.start["known"]
+AT_CLAIMED = MEMORY.start["claimed"]
+AT_TALLIES = MEMORY.start["tallies"]
+AT_RECENT = MEMORY.start["recent"]
+TABLE_SIZE = TABLE.size
+TALLIES_A_SEAT = CLAIM_SIZES * len(TALLIES)
+
+
+@compiled
+def encode(table: Table, options: Options, seat: int, out: NDArray[np.int8]) -> None:
+    """Write the observation of `seat` into `out`, int8 (TABLE.size,) or (MEMORY.size,)."""
+    out[:] = 0
+    _encode_table(table, options, seat, out)
+    if len(out) > TABLE_SIZE:
+        _encode_memory(table, options, seat, out)
+
+
+@compiled
+def _encode_cards(
+    cards: NDArray[np.int8], ranks: int, base: int, out: NDArray[np.int8], place: int
+) -> None:
+    """Add counts by rank to `out` at `place`, turned so that the base rank comes first."""
+    for r in range(ranks):
+        out[place + r] += cards[(base + r) % ranks]
+    if len(cards) == SLOTS:
+        out[place + SLOTS - 1] += cards[SLOTS - 1]
+
+
+@compiled
+def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int8]) -> None:
+    players, ranks, base = int(options.players), int(options.num_ranks), base_rank(table)
+    _encode_cards(table.hand[seat], ranks, base, out, AT_OWN_HAND)
+    if seat == table.turn:  # what another seat has picked is not public yet
+        _encode_cards(table.picked, ranks, base, out, AT_PICKED)
+    named = int(table.claim) if table.rank == NO_RANK else int(table.rank)
+    if named != NO_RANK:
+        out[AT_RANK + int(options.names[named])] = 1
+    out[AT_IN_FORCE] = table.rank != NO_RANK
+    if table.phase != OVER:
+        out[AT_PHASE + int(table.phase)] = 1
+    out[AT_PILE_SIZE] = table.pile_size
+    out[AT_GROUP_SIZE] = table.group_size
+    if table.group_size > 0:
+        out[AT_CLAIMANT + (int(table.claimant) - seat) % players] = 1
+    for offset in range(players):
+        other = (seat + offset) % players
+        out[AT_HAND_SIZES + offset] = table.hand_size[other]
+        out[AT_OUT + offset] = table.out[other]
+        out[AT_SCORES + offset] = min(int(table.score[other]), MOST)
+    _encode_cards(table.quads, ranks, base, out, AT_QUADS)
+    out[AT_PLAYERS] = players
+    out[AT_NUM_RANKS] = ranks
+    out[AT_COPIES] = options.copies
+    out[AT_MOST] = options.most
+    out[AT_PROGRESSION + int(options.rank)] = 1
+    out[AT_NEXT_CHALLENGES] = options.challengers == NEXT
+    out[AT_QUAD_RULE] = options.quads
+
+
+@compiled
+def _encode_memory(table: Table, options: Options, seat: int, out: NDArray[np.int8]) -> None:
+    players, ranks, base = int(options.players), int(options.num_ranks), base_rank(table)
+    claimant = int(table.claimant)
+    _encode_cards(table.pile[seat], ranks, base, out, AT_OWN_PILE)
+    if seat == claimant:
+        _encode_cards(table.group, ranks, base, out, AT_OWN_PILE)
+    _encode_cards(table.claimed, ranks, base, out, AT_CLAIMED)
+    for offset in range(players):
+        other = (seat + offset) % players
+        place = AT_TALLIES + offset * TALLIES_A_SEAT
+        for size in range(CLAIM_SIZES):
+            for what in range(len(TALLIES)):
+                out[place] = table.tally[other, size, what]
+                place += 1
+        if offset > 0:
+            place = AT_KNOWN + (offset - 1) * SLOTS
+            _encode_cards(table.known[seat, other], ranks, base, out, place)
+            if other == claimant and table.group_size > 0:  # any of them may lie in the group
+                for slot in range(SLOTS):
+                    out[place + slot] = max(int(out[place + slot]) - int(table.group_size), 0)
+    for i in range(RECENT):
+        claim = table.recent[i]
+        if claim[CLAIM_OUTCOME] == NO_CLAIM:
+            break
+        place = AT_RECENT + i * CLAIM_WIDTH
+        out[place] = (int(claim[CLAIM_SEAT]) - seat) % players + 1
+        out[place + 1] = (int(claim[CLAIM_RANK]) - base) % ranks
+        out[place + 2] = claim[CLAIM_COUNT]
+        out[place + 3 + int(claim[CLAIM_OUTCOME]) - PENDING] = 1
+
+
+def truth(table: Table, options: Options) -> NDArray[np.int8]:
+    """Return the whole truth of a table as int8 (TRUTH.size,): no seat may see it."""
+    out = np.zeros(TRUTH.size, np.int8)
+    fields = TRUTH.view(out)
+    for name in ("hand", "pile", "group", "picked", "aside", "quads", "out"):
+        fields[name][:] = table[name]
+    for name in ("phase", "turn", "rank", "claim"):
+        if 0 <= table[name] < len(fields[name]):
+            fields[name][table[name]] = 1
+    if table["group_size"] > 0:
+        fields["claimant"][table["claimant"]] = 1
+    fields["scores"][:] = np.minimum(table["score"], MOST)
+    fields["players"][:] = options["players"]
+    return out
+
+
+def text(observation: NDArray[np.int8], deck: Deck) -> str:
+    """Return one observation (size,) in words; `deck` names the ranks."""
+    fields = view(observation)
+    players = int(fields["players"][0])
+    named = [RANKS[place] for place in np.flatnonzero(fields["rank"])]
+    base = deck.index(named[0]) if fields["in_force"][0] else 0
+    turned = deck[base:] + deck[:base]
+
+    def cards(counts: NDArray[np.int8]) -> str:
+        slots = [*turned, *[""] * (NUM_RANKS - len(turned)), JOKER_NAME]
+        names = (name for name, n in zip(slots, counts, strict=False) for _ in range(n))
+        return " ".join(names) or "none"
+
+    def seats(numbers: NDArray[np.int8]) -> str:
+        return " ".join(map(str, numbers[:players]))
+
+    phase = [name for name, on in zip(PHASES, fields["phase"], strict=False) if on]
+    lines = [
+        f"asked to: {' '.join(phase) or 'nothing'}",
+        f"rank: {' '.join(named) or 'none'}{'' if fields['in_force'][0] else ' (not in force)'}",
+        f"own hand: {cards(fields['own_hand'])}",
+        f"picked: {cards(fields['picked'])}",
+        f"pile: {fields['pile_size'][0]}, last group: {fields['group_size'][0]}"
+        + "".join(f" by +{seat}" for seat in np.flatnonzero(fields["claimant"])),
+        f"hands: {seats(fields['hand_sizes'])}",
+        f"out: {seats(fields['out'])}",
+        f"quads: {cards(fields['quads'])}",
+        f"scores: {seats(fields['scores'])}",
+    ]
+    if "own_pile" in fields:
+        lines += _memory_lines(fields, players, turned, cards)
+    return "\n".join(lines)
+
+
+def _memory_lines(
+    fields: dict[str, NDArray[np.int8]],
+    players: int,
+    turned: Deck,
+    cards: Callable[[NDArray[np.int8]], str],
+) -> list[str]:
+    lines = [f"own cards in the pile: {cards(fields['own_pile'])}"]
+    lines.append(f"pile claimed as: {cards(fields['claimed'])}")
+    for seat in range(1, players):
+        lines.append(f"+{seat} surely holds: {cards(fields['known'][seat - 1])}")
+    for seat in range(players):
+        sums = fields["tallies"][seat].sum(axis=0, dtype=int)
+        counts = ", ".join(f"{name} {n}" for name, n in zip(TALLIES, sums, strict=True))
+        lines.append(f"+{seat}: {counts}")
+    for seat, rank, count, *outcome in fields["recent"]:
+        if seat:
+            became = OUTCOMES[PENDING + int(np.argmax(outcome))]
+            lines.append(f"claim of +{seat - 1}: {count} x {turned[rank]}, {became}")
+    return lines

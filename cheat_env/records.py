@@ -1,0 +1,349 @@
+"""Game records: a game or a position as text, played again move by move.
+
+The format is YAML: `variant`, `players`, `rules`, a `seed` (with `deal`, the match's number, 0
+where left out) or a position in `start`, then `moves` in turns' words ("0 plays 7 K as 7",
+"1 challenges") with `expect` mappings among them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from cheat_env import actions as act
+from cheat_env import engine
+from cheat_env.cards import CardError, Deck, format_cards, parse_cards, parse_rank
+from cheat_env.files import write_text
+from cheat_env.render import claim_line
+from cheat_env.rules import Options, Rules, RulesError
+from cheat_env.state import ANNOUNCE, CLAIM_OUTCOME, LIE, NO_RANK, OVER, State, allocate
+
+KEYS = ("title", "clauses", "variant", "players", "rules", "seed", "deal", "start", "moves")
+START_KEYS = ("hands", "pile", "turn", "rank")
+VERBS = {"accepts": act.ACCEPT, "challenges": act.CHALLENGE, "keeps": act.KEEP, "passes": act.PASS}
+_MOVE = re.compile(r"(\d+) (\w+)(?: (.+))?")
+
+
+class RecordError(ValueError):
+    """A malformed record; the message says where and what."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A move that was not legal, or an expectation that did not hold."""
+
+    number: int
+    text: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"move {self.number} ({self.text}): expected {self.expected}, found {self.found}"
+
+
+class Replay:
+    """A record being played: the table, and what happened to it.
+
+    Raises `RecordError` where the record is malformed; a move that the rules refuse is a `Fault`.
+    """
+
+    def __init__(self, document: Any) -> None:
+        if not isinstance(document, Mapping):
+            raise RecordError("a record is a mapping")
+        _refuse_unknown("record", document, KEYS)
+        rules = document.get("rules") or {}
+        if not isinstance(rules, Mapping):
+            raise RecordError(f"rules {rules!r}: give a mapping of options")
+        try:
+            self.rules = Rules.load(document.get("variant", "english"), **rules)
+            self.num_players: int = document.get("players", self.rules.default_players)
+            self.options: Options = self.rules.options(self.num_players)
+        except (RulesError, TypeError) as error:
+            raise RecordError(str(error)) from None
+        self.deck: Deck = self.rules.deck_for(self.num_players)
+        self.state: State = allocate(1)
+        self.table = self.state[0]
+        if ("seed" in document) == ("start" in document):
+            raise RecordError("give either a seed or a start")
+        if "seed" in document:
+            self._deal(document)
+        else:
+            self._place(document["start"])
+        self.moves = document.get("moves") or []
+        if not isinstance(self.moves, Sequence) or isinstance(self.moves, str):
+            raise RecordError(f"moves {self.moves!r}: give a list")
+
+    def _deal(self, document: Mapping[str, Any]) -> None:
+        self.table["seed"] = _number("seed", document["seed"], 2**64 - 1)
+        self.table["match"] = _number("deal", document.get("deal", 0), 2**32 - 1)
+        engine.start_match(self.table, self.options)
+
+    def _place(self, start: Any) -> None:
+        """Put the table into a position: old groups lie closed, nobody has been asked yet."""
+        if not isinstance(start, Mapping):
+            raise RecordError(f"start {start!r}: give a mapping")
+        _refuse_unknown("start", start, START_KEYS)
+        hands = start.get("hands")
+        if not isinstance(hands, Sequence) or len(hands) != self.num_players:
+            raise RecordError(f"start: hands {hands!r}: give one text for each of the players")
+        table = self.table
+        table["claim"] = NO_RANK
+        for seat, cards in enumerate(hands):
+            table["hand"][seat] = self._cards(f"hands of seat {seat}", cards)
+        for group in start.get("pile") or []:
+            if not isinstance(group, Mapping) or set(group) != {"seat", "cards"}:
+                raise RecordError(f"start: pile {group!r}: give a seat and cards")
+            seat = _number("pile seat", group["seat"], self.num_players - 1)
+            table["pile"][seat] += self._cards("pile", group["cards"])
+        table["hand_size"] = table["hand"].sum(axis=1)
+        table["pile_size"] = table["pile"].sum()
+        self._put_aside()
+        for seat in range(self.num_players):
+            if table["hand_size"][seat] == 0:
+                table["num_out"] += 1
+                table["out"][seat] = table["num_out"]
+        turn = _number("start: turn", start.get("turn"), self.num_players - 1)
+        if table["out"][turn]:
+            raise RecordError(f"start: turn {turn}: that seat has no cards")
+        table["rank"] = NO_RANK if start.get("rank") is None else self._rank(start["rank"])
+        engine.begin_turn(table, self.options, turn)
+
+    def _put_aside(self) -> None:
+        """Put the cards that the position does not name aside; refuse more than the deck has."""
+        table, ranks = self.table, len(self.deck)
+        used = table["hand"].sum(axis=0) + table["pile"].sum(axis=0)
+        left = int(self.options["copies"]) - used[:ranks]
+        if (left < 0).any():
+            rank = self.deck[int(np.argmin(left))]
+            raise RecordError(f"start: more cards of rank {rank} than the deck has")
+        if used[ranks:].any():
+            raise RecordError("start: this game has no jokers")
+        table["aside"][:ranks] = left
+
+    def _cards(self, where: str, text: Any) -> Any:
+        try:
+            return parse_cards(str(text or ""), self.deck)
+        except CardError as error:
+            raise RecordError(f"{where}: {error}") from None
+
+    def _rank(self, text: Any) -> int:
+        try:
+            return parse_rank(str(text), self.deck)
+        except CardError as error:
+            raise RecordError(str(error)) from None
+
+    def play(self) -> Iterator[tuple[str, list[Fault]]]:
+        """Play the moves; yields each item's text and its faults. Stops at an illegal move."""
+        for number, item in enumerate(self.moves, 1):
+            if isinstance(item, Mapping):
+                if set(item) != {"expect"} or not isinstance(item["expect"], Mapping):
+                    raise RecordError(f"move {number}: {item!r}: give a move or an expect mapping")
+                expected = item["expect"]
+                _refuse_unknown(f"move {number}: expect", expected, tuple(self._checks()))
+                yield (
+                    "expect",
+                    [
+                        Fault(number, f"expect {key}", str(value), found)
+                        for key, value in expected.items()
+                        if (found := self._differs(key, value)) is not None
+                    ],
+                )
+            else:
+                refused = self.move(str(item))
+                faults = [Fault(number, str(item), "a legal move", refused)] if refused else []
+                yield str(item), faults
+                if faults:
+                    return
+
+    def move(self, text: str) -> str | None:
+        """Play one move in words; returns None, or why it is not legal, with nothing changed."""
+        before = self.state.copy()
+        refused = self._try(text)
+        if refused is not None:
+            self.state[:] = before
+        return refused
+
+    def _try(self, text: str) -> str | None:
+        seat, actions = self._read(text)
+        table, mask = self.table, np.zeros(act.NUM_ACTIONS, np.int8)
+        if table["phase"] == OVER and not engine.match_over(table, self.options):
+            engine.next_deal(table, self.options)
+        if table["phase"] == OVER:
+            return "the game is over"
+        if table["turn"] != seat:
+            return f"seat {table['turn']} is asked"
+        if actions and act.ANNOUNCE_RANK <= actions[0] < act.DISCARD:
+            announced = actions[0] - act.ANNOUNCE_RANK
+            if table["phase"] != ANNOUNCE:
+                if table["rank"] != announced:
+                    return f"the rank is {self.deck[table['rank']]}"
+                actions = actions[1:]
+        elif table["phase"] == ANNOUNCE and actions[-1] == act.LAY:
+            return "the rank is free: say `as RANK`"
+        for action in self._ordered(actions):
+            engine.legal_actions(table, self.options, mask)
+            if not mask[action]:
+                return f"{act.words(action, self.deck, engine.base_rank(table))} is illegal"
+            engine.apply(table, self.options, action)
+        return None
+
+    def _ordered(self, actions: list[int]) -> Iterator[int]:
+        """Yield actions given by the deck's ranks as relative ones, picks in their one order."""
+        table, ranks = self.table, len(self.deck)
+        picks = [action for action in actions if action < act.LAY]
+        for action in actions:
+            if act.ANNOUNCE_RANK <= action < act.KEEP:
+                first = act.ANNOUNCE_RANK if action < act.DISCARD else act.DISCARD
+                yield first + (action - first - engine.base_rank(table)) % ranks
+            elif action == act.LAY:
+                base = engine.base_rank(table)
+                naturals = sorted((p - base) % ranks for p in picks if p < act.PICK_JOKER)
+                yield from naturals
+                yield from (p for p in picks if p == act.PICK_JOKER)
+                yield act.LAY
+            elif action >= act.LAY:
+                yield action
+
+    def _read(self, text: str) -> tuple[int, list[int]]:
+        """Return the seat and the actions of a move, with ranks by their place in the deck."""
+        match = _MOVE.fullmatch(text.strip())
+        if match is None:
+            raise RecordError(f"move {text!r}: say SEAT plays CARDS [as RANK], accepts, ...")
+        seat, verb, rest = int(match[1]), match[2], match[3] or ""
+        if verb == "plays":
+            cards, _, rank = rest.partition(" as ")
+            counts = self._cards(f"move {text!r}", cards)
+            if not counts.any():
+                raise RecordError(f"move {text!r}: name the cards")
+            picks = [slot for slot, count in enumerate(counts) for _ in range(count)]
+            announced = [act.ANNOUNCE_RANK + self._rank(rank)] if rank else []
+            return seat, [*announced, *picks, act.LAY]
+        if verb == "discards":
+            return seat, [act.DISCARD + self._rank(rest)]
+        if verb not in VERBS or rest:
+            verbs = ", ".join(["plays CARDS", "discards RANK", *VERBS])
+            raise RecordError(f"move {text!r}: say SEAT and one of {verbs}")
+        return seat, [VERBS[verb]]
+
+    def _checks(self) -> dict[str, Any]:
+        """Return what `expect` may ask for, as found at the table."""
+        table, players = self.table, self.num_players
+        over, rank = table["phase"] == OVER, int(table["rank"])
+        out = np.argsort(table["out"][:players])[players - int(table["num_out"]) :]
+        first_out = self.rules.end == "first_out" and len(out) > 0
+        return {
+            "hands": [format_cards(table["hand"][seat], self.deck) for seat in range(players)],
+            "pile": int(table["pile_size"]),
+            "turn": None if over else int(table["turn"]),
+            "rank": None if rank == NO_RANK or over else self.deck[rank],
+            "legal": None,
+            "illegal": None,
+            "out": out.tolist(),
+            "over": bool(over),
+            "truncated": bool(table["truncated"]),
+            "winner": int(out[0]) if first_out else None,
+            "losers": np.flatnonzero(table["loser"]).tolist(),
+            "rewards": table["reward"][:players].tolist(),
+            "scores": table["score"][:players].tolist(),
+        }
+
+    def _differs(self, key: str, value: Any) -> str | None:
+        """Return what was found where it is not what is expected, else None."""
+        if key in ("legal", "illegal"):
+            refusals = {str(move): self._possible(str(move)) for move in value}
+            wrong = [move for move, no in refusals.items() if (no is None) != (key == "legal")]
+            return "; ".join(f"{move}: {refusals[move] or 'legal'}" for move in wrong) or None
+        found = self._checks()[key]
+        if key == "hands":
+            value = [format_cards(self._cards("hands", hand), self.deck) for hand in value]
+        if key == "rank" and value is not None:
+            value = str(value)
+        same = np.allclose(found, value, atol=1e-6) if key == "rewards" else found == value
+        return None if same else str(found)
+
+    def _possible(self, text: str) -> str | None:
+        before = self.state.copy()
+        refused = self._try(text)
+        self.state[:] = before
+        return refused
+
+
+def _refuse_unknown(where: str, found: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    for key in found:
+        if key not in allowed:
+            raise RecordError(f"{where}: key {key!r} is unknown; allowed: {', '.join(allowed)}")
+
+
+def _number(name: str, value: Any, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise RecordError(f"{name} {value!r}: give a whole number from 0 to {most}")
+    return value
+
+
+def load(path: Path) -> Replay:
+    """Return the record of a file, ready to play; raises `RecordError`."""
+    try:
+        return Replay(yaml.safe_load(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"can't be read: {error}") from None
+    except yaml.YAMLError as error:
+        raise RecordError(f"is not YAML: {' '.join(str(error).split())}") from None
+
+
+def from_actions(
+    variant: str, players: int, seed: int, actions: Sequence[int], deal: int = 0, **rules: Any
+) -> dict[str, Any]:
+    """Return the record of a game played from a seed, as a document of plain values."""
+    document: dict[str, Any] = {"variant": variant, "players": players}
+    document |= ({"rules": rules} if rules else {}) | {"seed": seed, "deal": deal}
+    replay = Replay(document)
+    return document | {"moves": list(_in_turns(replay, actions))}
+
+
+def _in_turns(replay: Replay, actions: Sequence[int]) -> Iterator[str]:
+    """Yield the moves that single actions make up; picks that were never laid are left out."""
+    table, options, deck = replay.table, replay.options, replay.deck
+    announced = ""
+    for action in actions:
+        if table["phase"] == OVER:
+            engine.next_deal(table, options)
+        seat, base = int(table["turn"]), engine.base_rank(table)
+        if act.ANNOUNCE_RANK <= action < act.DISCARD:
+            announced = f" as {deck[(base + action - act.ANNOUNCE_RANK) % len(deck)]}"
+        elif act.DISCARD <= action < act.KEEP:
+            yield f"{seat} discards {deck[(base + action - act.DISCARD) % len(deck)]}"
+        elif action == act.LAY:
+            yield f"{seat} plays {format_cards(table['picked'], deck)}{announced}"
+            announced = ""
+        elif action > act.LAY:
+            verb = next(word for word, index in VERBS.items() if index == action)
+            yield f"{seat} {verb}"
+        engine.apply(table, options, action)
+
+
+def dump(document: Mapping[str, Any]) -> str:
+    """Return a record as YAML."""
+    return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
+
+
+def save(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a record to a file, whole or not at all."""
+    write_text(path, dump(document))
+
+
+def event(before: State, after: State, deck: Deck) -> str | None:
+    """Return what a challenge showed and moved, in words; None where the move was none."""
+    old, new = before[0], after[0]
+    claim = new["recent"][0]
+    if claim[CLAIM_OUTCOME] < LIE - 1 or old["recent"][0][CLAIM_OUTCOME] == claim[CLAIM_OUTCOME]:
+        return None
+    lie = claim[CLAIM_OUTCOME] == LIE
+    taker = old["claimant"] if lie else old["turn"]
+    shown = format_cards(old["group"], deck)
+    return f"{claim_line(claim, deck)} [{shown}]; seat {taker} takes {old['pile_size']} cards"

@@ -1,0 +1,86 @@
+"""Pictures of a table as text, from everybody's view or from one seat's."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cheat_env.cards import Deck, format_cards
+from cheat_env.rules import Options
+from cheat_env.state import (
+    CLAIM_CHALLENGER,
+    CLAIM_COUNT,
+    CLAIM_OUTCOME,
+    CLAIM_RANK,
+    CLAIM_SEAT,
+    LIE,
+    NO_RANK,
+    OUTCOMES,
+    OVER,
+    PENDING,
+    PLAY,
+    TRUE,
+    Table,
+)
+
+ASKED_TO = ("announce a rank", "play", "accept or challenge", "discard quads or keep them")
+
+
+def ansi(table: Table, options: Options, deck: Deck, seat: int | None = None) -> str:
+    """Return a table as lines of text; with a `seat`, only what that seat may see."""
+    players = int(options["players"])
+    lines = [_headline(table, deck)]
+    lines += [_hand_line(table, deck, other, seat) for other in range(players)]
+    lines.append(_pile_line(table, deck, seat))
+    quads = [rank for rank, shown in zip(deck, table["quads"], strict=False) if shown]
+    if quads:
+        lines.append(f"quads gone: {' '.join(quads)}")
+    claim = table["recent"][0]
+    if claim[CLAIM_OUTCOME] > PENDING:
+        lines.append(claim_line(claim, deck))
+    lines.append(_asked_line(table))
+    return "\n".join(lines)
+
+
+def claim_line(claim: NDArray[np.int8], deck: Deck) -> str:
+    """Return one remembered claim and what became of it."""
+    outcome = int(claim[CLAIM_OUTCOME])
+    text = f"seat {claim[CLAIM_SEAT]} claimed {claim[CLAIM_COUNT]} x {deck[claim[CLAIM_RANK]]}"
+    if outcome in (TRUE, LIE):
+        return f"{text}: {OUTCOMES[outcome]}, challenged by seat {claim[CLAIM_CHALLENGER]}"
+    return f"{text}: {OUTCOMES[outcome]}"
+
+
+def _headline(table: Table, deck: Deck) -> str:
+    rank = "free" if table["rank"] == NO_RANK else deck[table["rank"]]
+    return f"deal {table['deal'] + 1}, {table['plays']} plays, rank: {rank}"
+
+
+def _hand_line(table: Table, deck: Deck, other: int, seat: int | None) -> str:
+    acts = table["phase"] != OVER and table["turn"] == other
+    place = f"  out ({table['out'][other]})" if table["out"][other] else ""
+    lost = "  loses" if table["loser"][other] else ""
+    score = f"  score {table['score'][other]}" if table["score"].any() else ""
+    cards = f"  {format_cards(table['hand'][other], deck)}" if seat in (None, other) else ""
+    count = f"{table['hand_size'][other]:>2} cards"
+    return f"{'>' if acts else ' '} seat {other}: {count}{cards}{place}{lost}{score}".rstrip()
+
+
+def _pile_line(table: Table, deck: Deck, seat: int | None) -> str:
+    line = f"pile: {table['pile_size']} cards"
+    if table["group_size"]:
+        claimant = int(table["claimant"])
+        line += f", last {table['group_size']} x {deck[table['claim']]} by seat {claimant}"
+        if seat in (None, claimant):
+            line += f" [{format_cards(table['group'], deck)}]"
+    if seat is None and table["pile"].any():
+        line += f" on {format_cards(table['pile'].sum(axis=0, dtype=np.int8), deck)}"
+    if table["phase"] == PLAY and table["picked_size"] and seat in (None, table["turn"]):
+        line += f"; picked {format_cards(table['picked'], deck)}"
+    return line
+
+
+def _asked_line(table: Table) -> str:
+    if table["phase"] == OVER:
+        return "the deal is truncated" if table["truncated"] else "the deal is over"
+    return f"seat {table['turn']} is asked to {ASKED_TO[table['phase']]}"

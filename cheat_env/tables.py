@@ -1,0 +1,248 @@
+"""`Tables`: n tables of one game stepped together."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cheat_env import actions as act
+from cheat_env.compiled import compiled
+from cheat_env.engine import apply, legal_actions, match_over, next_deal, start_match
+from cheat_env.observations import encode, layout
+from cheat_env.rules import Options, Rules
+from cheat_env.state import OVER, State, allocate
+
+#: Returned by `step_tables` where every action was legal.
+ALL_LEGAL = -1
+
+
+class IllegalAction(ValueError):  # noqa: N818  (the name users catch)
+    """An action that the rules do not allow; nothing was changed by it."""
+
+
+def refuse(action: Any, seat: int, mask: NDArray[np.int8], where: str = "") -> IllegalAction:
+    """Return the error for an illegal action: who, what, and what was legal instead."""
+    known = isinstance(action, int | np.integer) and 0 <= action < act.NUM_ACTIONS
+    name = f" ({act.name(int(action))})" if known else ""
+    legal = ", ".join(f"{a} {act.name(int(a))}" for a in np.flatnonzero(mask))
+    return IllegalAction(
+        f"{where}seat {seat}: action {action!s}{name} is illegal; legal: {legal or 'none'}"
+    )
+
+
+@compiled
+def observe_table(
+    state: State,
+    options: Options,
+    t: int,
+    observation: NDArray[np.int8],
+    mask: NDArray[np.int8],
+    seat: NDArray[np.int8],
+) -> None:
+    """Write what the seat to act at table `t` sees and may do."""
+    table = state[t]
+    seat[t] = table.turn
+    legal_actions(table, options, mask[t])
+    encode(table, options, int(table.turn), observation[t])
+
+
+@compiled
+def first_illegal(state: State, actions: NDArray[np.int64], mask: NDArray[np.int8]) -> int:
+    """Return the first table with an illegal action, or ALL_LEGAL; tables that are over have none."""
+    for t in range(len(actions)):
+        legal = 0 <= actions[t] < mask.shape[1] and mask[t, actions[t]] == 1
+        if not legal and state[t].phase != OVER:
+            return t
+    return ALL_LEGAL
+
+
+@compiled
+def start_tables(
+    state: State,
+    options: Options,
+    observation: NDArray[np.int8],
+    mask: NDArray[np.int8],
+    seat: NDArray[np.int8],
+) -> None:
+    """Deal the match that each table names."""
+    for t in range(len(state)):
+        start_match(state[t], options)
+        observe_table(state, options, t, observation, mask, seat)
+
+
+@compiled
+def step_tables(
+    state: State,
+    options: Options,
+    actions: NDArray[np.int64],
+    observation: NDArray[np.int8],
+    mask: NDArray[np.int8],
+    seat: NDArray[np.int8],
+    reward: NDArray[np.float32],
+    terminated: NDArray[np.bool_],
+    truncated: NDArray[np.bool_],
+    auto_reset: bool,
+    first: int,
+    last: int,
+) -> None:
+    """Play one legal action at the tables `first` .. `last - 1`; deal where one ended."""
+    for t in range(first, last):
+        table = state[t]
+        if table.phase == OVER:  # only without auto_reset
+            reward[t] = 0
+            continue
+        apply(table, options, int(actions[t]))
+        for s in range(reward.shape[1]):
+            reward[t, s] = table.reward[s]
+        over = table.phase == OVER
+        ended = over and match_over(table, options)
+        truncated[t] = ended and bool(table.truncated)
+        terminated[t] = ended and not truncated[t]
+        if over and (auto_reset or not ended):
+            next_deal(table, options)
+        observe_table(state, options, t, observation, mask, seat)
+
+
+class Tables:
+    """Tables of one game, stepped together; the next deal is dealt at once where one ended.
+
+    Deal k of table t depends on (seed, t, k) alone: not on how many tables there are, on threads
+    or on what was played before.
+
+    Args:
+        variant: name of a game, mapping of house rules, or `Rules`.
+        num_players: seats at every table; None: the game's default.
+        num_tables: how many tables, n.
+        seed: what the deals are drawn from, 0 .. 2**64-1.
+        observation: "table" or "memory" (see `cheat_env.observations`).
+        threads: how many threads step the tables; the results are the same.
+        auto_reset: deal the next match where one ended. Without it a table whose match is over
+            stays as it is: its flags stay, its mask is empty, its actions are ignored.
+        **rule_options: options of `Rules` to change.
+
+    Attributes, overwritten by every step:
+        observation: int8 (n, D), what the seat to act sees.
+        action_mask: int8 (n, 46), 1 for its legal actions.
+        seat: int8 (n,), the seat to act.
+        reward: float32 (n, seats), paid by the last step.
+        terminated: bool (n,), the last step ended a match by the rules.
+        truncated: bool (n,), the last step ended a deal at `max_plays`, and its match with it.
+
+    Raises `RulesError` where the rules can't be played.
+    """
+
+    def __init__(
+        self,
+        variant: Any = "english",
+        num_players: int | None = None,
+        num_tables: int = 1,
+        *,
+        seed: int = 0,
+        observation: str = "memory",
+        threads: int = 1,
+        auto_reset: bool = True,
+        **rule_options: Any,
+    ) -> None:
+        self.rules = Rules.load(variant, **rule_options)
+        self.num_players = self.rules.default_players if num_players is None else num_players
+        self.options = self.rules.options(self.num_players)
+        self.deck = self.rules.deck_for(self.num_players)
+        self.layout = layout(observation)
+        self.state = allocate(num_tables)
+        self.observation = np.zeros((num_tables, self.layout.size), np.int8)
+        self.action_mask = np.zeros((num_tables, act.NUM_ACTIONS), np.int8)
+        self.seat = np.zeros(num_tables, np.int8)
+        self.reward = np.zeros((num_tables, self.num_players), np.float32)
+        self.terminated = np.zeros(num_tables, np.bool_)
+        self.truncated = np.zeros(num_tables, np.bool_)
+        self.threads = threads
+        self.auto_reset = auto_reset
+        self._pool = _pool(threads)
+        self.reset(seed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: everything but the threads."""
+        return self.__dict__ | {"_pool": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a copied state; its records come back as compiled code sees them."""
+        self.__dict__.update(state)
+        self._pool = _pool(self.threads)
+
+    @property
+    def num_tables(self) -> int:
+        """How many tables there are."""
+        return len(self.state)
+
+    def reset(
+        self,
+        seed: int | None = None,
+        deals: ArrayLike | None = None,
+        numbers: ArrayLike | None = None,
+    ) -> None:
+        """Deal anew at every table.
+
+        Args:
+            seed: what deals are drawn from; None: as before.
+            deals: number of the match to deal, one or (n,); None: 0. Where a match is one deal,
+                this is the deal's number.
+            numbers: the table's own number that is part of what deals are drawn from, one or
+                (n,); None: 0 .. n-1. Equal seed, deal and number give equal cards.
+        """
+        if seed is not None:
+            self.state["seed"] = seed
+        self.state["match"] = 0 if deals is None else deals
+        self.state["number"] = np.arange(self.num_tables) if numbers is None else numbers
+        self.reward[:] = 0
+        self.terminated[:] = False
+        self.truncated[:] = False
+        start_tables(self.state, self.options, self.observation, self.action_mask, self.seat)
+
+    def step(self, actions: NDArray[np.integer[Any]]) -> None:
+        """Play one action at every table, int (n,).
+
+        Raises `IllegalAction` and changes nothing where any of them is illegal.
+        """
+        actions = np.ascontiguousarray(actions)
+        if actions.shape != self.seat.shape or actions.dtype.kind not in "iu":
+            raise IllegalAction(
+                f"actions {actions.dtype} {actions.shape}: must be integers {self.seat.shape}"
+            )
+        chosen = actions.astype(np.int64, copy=False)
+        wrong = first_illegal(self.state, chosen, self.action_mask)
+        if wrong != ALL_LEGAL:
+            seat, mask = int(self.seat[wrong]), self.action_mask[wrong]
+            raise refuse(int(chosen[wrong]), seat, mask, f"table {wrong}, ")
+        self._over_threads(chosen)
+
+    def _over_threads(self, actions: NDArray[np.int64]) -> None:
+        def part(first: int, last: int) -> None:
+            step_tables(
+                self.state,
+                self.options,
+                actions,
+                self.observation,
+                self.action_mask,
+                self.seat,
+                self.reward,
+                self.terminated,
+                self.truncated,
+                self.auto_reset,
+                first,
+                last,
+            )
+
+        if self._pool is None:
+            part(0, self.num_tables)
+            return
+        bounds = [self.num_tables * i // self.threads for i in range(self.threads + 1)]
+        for done in [self._pool.submit(part, *ends) for ends in pairwise(bounds)]:
+            done.result()
+
+
+def _pool(threads: int) -> ThreadPoolExecutor | None:
+    return ThreadPoolExecutor(threads) if threads > 1 else None
