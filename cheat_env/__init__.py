@@ -22,6 +22,7 @@ __all__ = [
     "RulesError",
     "RulesWarning",
     "Tables",
+    "__version__",
     "env",
     "parallel_env",
     "raw_env",

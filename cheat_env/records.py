@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 
 from cheat_env import actions as act
-from cheat_env import engine
+from cheat_env import dealing, engine
 from cheat_env.cards import CardError, Deck, format_cards, parse_cards, parse_rank
 from cheat_env.files import write_text
 from cheat_env.render import claim_line
@@ -82,7 +82,7 @@ class Replay:
     def _deal(self, document: Mapping[str, Any]) -> None:
         self.table["seed"] = _number("seed", document["seed"], 2**64 - 1)
         self.table["match"] = _number("deal", document.get("deal", 0), 2**32 - 1)
-        engine.start_match(self.table, self.options)
+        dealing.start_match(self.table, self.options)
 
     def _place(self, start: Any) -> None:
         """Put the table into a position: old groups lie closed, nobody has been asked yet."""
@@ -172,8 +172,8 @@ class Replay:
     def _try(self, text: str) -> str | None:
         seat, actions = self._read(text)
         table, mask = self.table, np.zeros(act.NUM_ACTIONS, np.int8)
-        if table["phase"] == OVER and not engine.match_over(table, self.options):
-            engine.next_deal(table, self.options)
+        if table["phase"] == OVER and not dealing.match_over(table, self.options):
+            dealing.next_deal(table, self.options)
         if table["phase"] == OVER:
             return "the game is over"
         if table["turn"] != seat:
@@ -312,7 +312,7 @@ def _in_turns(replay: Replay, actions: Sequence[int]) -> Iterator[str]:
     announced = ""
     for action in actions:
         if table["phase"] == OVER:
-            engine.next_deal(table, options)
+            dealing.next_deal(table, options)
         seat, base = int(table["turn"]), engine.base_rank(table)
         if act.ANNOUNCE_RANK <= action < act.DISCARD:
             announced = f" as {deck[(base + action - act.ANNOUNCE_RANK) % len(deck)]}"

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from cheat_env import actions as act
 from cheat_env.compiled import compiled
-from cheat_env.engine import apply, legal_actions, match_over, next_deal, start_match
+from cheat_env.dealing import match_over, next_deal, start_match
+from cheat_env.engine import apply, legal_actions
 from cheat_env.observations import encode, layout
 from cheat_env.rules import Options, Rules
 from cheat_env.state import OVER, State, allocate
@@ -52,7 +53,7 @@ def observe_table(
 
 @compiled
 def first_illegal(state: State, actions: NDArray[np.int64], mask: NDArray[np.int8]) -> int:
-    """Return the first table with an illegal action, or ALL_LEGAL; tables that are over have none."""
+    """Return the first table with an illegal action, or ALL_LEGAL; none where a deal is over."""
     for t in range(len(actions)):
         legal = 0 <= actions[t] < mask.shape[1] and mask[t, actions[t]] == 1
         if not legal and state[t].phase != OVER:

@@ -1,0 +1,98 @@
+"""What a seat could remember of its own view (K2): known cards, tallies and the last claims.
+
+Nothing here changes the game; the engine calls it before it moves cards.
+"""
+
+from __future__ import annotations
+
+from cheat_env.cards import SLOTS
+from cheat_env.compiled import compiled
+from cheat_env.rules import Options
+from cheat_env.state import (
+    ACCEPTED,
+    ASKED,
+    CAUGHT,
+    CHALLENGES,
+    CLAIM_CHALLENGER,
+    CLAIM_COUNT,
+    CLAIM_OUTCOME,
+    CLAIM_RANK,
+    CLAIM_SEAT,
+    CLAIM_SIZES,
+    CLAIMS,
+    LIE,
+    PENDING,
+    PROVEN,
+    RECENT,
+    TRUE,
+    WON,
+    Table,
+)
+
+#: Tallies stop here.
+MOST_TALLIED = 127
+
+
+@compiled
+def note_claim(table: Table) -> None:
+    """Note the claim for everybody."""
+    table.claimed[int(table.claim)] += table.group_size
+    tally(table, int(table.claimant), int(table.group_size), CLAIMS)
+    for i in range(RECENT - 1, 0, -1):
+        table.recent[i] = table.recent[i - 1]
+    table.recent[0, CLAIM_SEAT] = table.claimant
+    table.recent[0, CLAIM_RANK] = table.claim
+    table.recent[0, CLAIM_COUNT] = table.group_size
+    table.recent[0, CLAIM_OUTCOME] = PENDING
+    table.recent[0, CLAIM_CHALLENGER] = 0
+
+
+@compiled
+def note_trust(table: Table, options: Options) -> None:
+    """Note that the group stands: any of the cards known of its claimant may have gone with it."""
+    claimant = int(table.claimant)
+    table.recent[0, CLAIM_OUTCOME] = ACCEPTED
+    for observer in range(int(options.players)):
+        for slot in range(SLOTS):
+            left = int(table.known[observer, claimant, slot]) - int(table.group_size)
+            table.known[observer, claimant, slot] = max(left, 0)
+
+
+@compiled
+def note_challenge(table: Table, challenger: int, lie: bool) -> None:
+    """Note the challenge and what it showed for everybody."""
+    size = int(table.group_size)
+    tally(table, int(table.claimant), size, CAUGHT if lie else PROVEN)
+    tally(table, challenger, size, ASKED)
+    tally(table, challenger, size, CHALLENGES)
+    if lie:
+        tally(table, challenger, size, WON)
+    table.recent[0, CLAIM_OUTCOME] = LIE if lie else TRUE
+    table.recent[0, CLAIM_CHALLENGER] = challenger
+
+
+@compiled
+def note_pickup(table: Table, options: Options, taker: int, lie: bool) -> None:
+    """Note what each seat knows of the hands now: the cards turned up, its own of the pile.
+
+    A liar held at least the cards turned up, and at least what was known of it before.
+    """
+    claimant = int(table.claimant)
+    for observer in range(int(options.players)):
+        known = table.known[observer]
+        for rank in range(SLOTS):
+            turned_up = int(table.group[rank])
+            if lie:
+                known[claimant, rank] = max(int(known[claimant, rank]), turned_up)
+            else:
+                known[claimant, rank] = max(int(known[claimant, rank]) - turned_up, 0)
+                known[taker, rank] += turned_up
+            known[taker, rank] += table.pile[observer, rank]
+            known[observer, rank] = 0  # its own hand it sees
+
+
+@compiled
+def tally(table: Table, seat: int, size: int, what: int) -> None:
+    """Count one more of `what` for a seat and a size of claim."""
+    counter = table.tally[seat, min(size, CLAIM_SIZES) - 1]
+    counter[what] = min(int(counter[what]) + 1, MOST_TALLIED)
