@@ -1,0 +1,24 @@
+"""`python -m agents`: list the agents that have a name."""
+
+from agents.habits import Habits
+from agents.registry import RULES
+
+
+def main() -> None:
+    """Print each name with its habits and a line on what it does."""
+    print(f"{'random':13} plays any legal action, each with the same chance")
+    plain = Habits()
+    for name, rule in RULES.items():
+        print(f"{name:13} {rule.meaning}")
+        changed = [
+            f"{habit}={value:g}"
+            for habit, value in rule.habits._asdict().items()
+            if value != getattr(plain, habit)
+        ]
+        if changed:
+            print(f"{'':13} {', '.join(changed)}")
+    print(f"\nHabits, each from 0 to 1, as in bluffer(lie=0.2): {', '.join(Habits._fields)}")
+
+
+if __name__ == "__main__":
+    main()

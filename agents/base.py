@@ -1,0 +1,33 @@
+"""What a player is: it sees observations and masks, and answers with actions."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A player of any seat of any game; it never sees a state.
+
+    Attributes:
+        name: how it is called in tables.
+        observation: which observation it reads, "table" or "memory".
+    """
+
+    name: str
+    observation: str
+
+    def act(
+        self,
+        observation: NDArray[np.int8],
+        action_mask: NDArray[np.int8],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Return an action (n,) for each observation (n, D) and mask (n, 46).
+
+        All chance comes from `rng`, so that equal generators give equal actions.
+        """
+        ...

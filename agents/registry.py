@@ -1,0 +1,115 @@
+"""Agents by name: `load("honest")`, `load("bluffer(lie=0.2, call=0.1)")`, `load("model.zip")`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Agent
+from agents.habits import HabitAgent, Habits
+
+
+class AgentError(ValueError):
+    """A name that is no agent; the message names it and what is allowed."""
+
+
+class RandomAgent:
+    """Plays any legal action, each with the same chance."""
+
+    name = "random"
+    observation = "table"
+
+    def act(
+        self,
+        observation: NDArray[np.int8],
+        action_mask: NDArray[np.int8],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Return an action for each row (see `agents.base.Agent`)."""
+        return np.argmax(action_mask * rng.random(action_mask.shape), axis=1)
+
+
+class Rule(NamedTuple):
+    """A named set of habits and what it does, in a line."""
+
+    habits: Habits
+    meaning: str
+
+
+RULES = {
+    "honest": Rule(
+        Habits(),
+        "lays every true card, else one card of the rank it will be asked for last;"
+        " challenges what it can see to be impossible",
+    ),
+    "honest_guard": Rule(
+        Habits(guard=1), "honest, and always challenges a claimant that would go out"
+    ),
+    "caller": Rule(Habits(call=1), "honest, and challenges every claim"),
+    "dumper": Rule(
+        Habits(certain=0, lie=1, extra=1, noise=1),
+        "lays as many cards as it may, any of them, and never challenges",
+    ),
+    "bluffer": Rule(
+        Habits(lie=0.1, call=0.1), "honest, but lies and challenges by chance (lie=, call=)"
+    ),
+    "counter": Rule(
+        Habits(odds=0.5, guard=1),
+        "honest_guard, and challenges where its count of the cards makes a lie likelier than odds=",
+    ),
+}
+NAMES = ("random", *RULES)
+_CALL = re.compile(r"(\w+)(?:\((.*)\))?")
+
+
+def load(name: str) -> Agent:
+    """Return an agent by name, name with habits, or path of a saved model.
+
+    Raises `AgentError` where it is none of these.
+    """
+    if name.endswith(".zip"):
+        return _load_model(name)
+    call = _CALL.fullmatch(name.strip())
+    if call is None or call[1] not in NAMES:
+        raise AgentError(
+            f"agent {name!r}: must be one of {', '.join(NAMES)}, or the path of a model.zip"
+        )
+    if call[1] == "random":
+        if call[2]:
+            raise AgentError(f"agent {name!r}: random has no habits")
+        return RandomAgent()
+    return HabitAgent(name, RULES[call[1]].habits._replace(**_habits(name, call[2] or "")))
+
+
+def _habits(name: str, text: str) -> dict[str, float]:
+    """Return the habits of "lie=0.2, call=0.1"."""
+    habits: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, _, value = (word.strip() for word in part.partition("="))
+        if key not in Habits._fields:
+            raise AgentError(
+                f"agent {name!r}: habit {key!r} is none of {', '.join(Habits._fields)}"
+            )
+        try:
+            number = float(ast.literal_eval(value))
+        except (ValueError, SyntaxError, TypeError):
+            number = -1.0
+        if not 0 <= number <= 1:
+            raise AgentError(f"agent {name!r}: {key}={value}: must be a number from 0 to 1")
+        habits[key] = number
+    return habits
+
+
+def _load_model(name: str) -> Agent:
+    if not Path(name).is_file():
+        raise AgentError(f"agent {name!r}: there is no such file")
+    try:
+        from agents.learned import LearnedAgent
+    except ModuleNotFoundError as error:
+        raise AgentError(f"agent {name!r}: needs {error.name}; install cheat-env[train]") from None
+    return LearnedAgent.load(Path(name))

@@ -1,0 +1,229 @@
+"""The schema of `configs/`: frozen dataclasses, every key with its meaning.
+
+Unknown keys and wrong types are refused by name before anything starts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentError, ArgumentParser, Namespace
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+BAD_INPUT = 2
+
+
+@dataclass(frozen=True)
+class Game:
+    """What is played.
+
+    Args:
+        variant: name of a game.
+        num_players: seats at a table.
+        rules: rule options to change.
+    """
+
+    variant: str = "english"
+    num_players: int = 4
+    rules: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """How the policy is trained (PPO).
+
+    Args:
+        total_decisions: decisions to learn from; forced moves do not count.
+        tables: tables played at once.
+        steps: actions at each table between two updates.
+        hidden: widths of the network's layers.
+        learning_rate: at the start; falls linearly.
+        final_learning_rate: at the end.
+        entropy: weight of the entropy bonus at the start; falls linearly.
+        final_entropy: weight from `entropy_until` on.
+        entropy_until: share of the training after which the weight stays.
+        clip: PPO's clip range.
+        epochs: passes over a rollout.
+        minibatch: decisions in a minibatch.
+        gamma: discount from one own decision to the next.
+        gae_lambda: lambda of generalised advantage estimation.
+        value_weight: weight of the value loss.
+        max_gradient: gradients are clipped to this norm.
+        bfloat16: compute the update in bfloat16; weights stay float32.
+        threads: threads for the network.
+        seed: what all of the training's chance comes from.
+    """
+
+    total_decisions: int = 12_000_000
+    tables: int = 512
+    steps: int = 64
+    hidden: tuple[int, ...] = (256, 256)
+    learning_rate: float = 7e-4
+    final_learning_rate: float = 3.5e-5
+    entropy: float = 0.05
+    final_entropy: float = 0.01
+    entropy_until: float = 0.9
+    clip: float = 0.15
+    epochs: int = 3
+    minibatch: int = 4096
+    gamma: float = 0.995
+    gae_lambda: float = 0.95
+    value_weight: float = 0.5
+    max_gradient: float = 0.5
+    bfloat16: bool = True
+    threads: int = 2
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Opponents:
+    """Who else sits at the tables; the rest of them is self-play in all seats.
+
+    Args:
+        random_rules: share of tables with one learner among rules with habits drawn at random.
+        fixed_rules: share of tables with one learner among copies of one named rule.
+        fixed: the named rules.
+    """
+
+    random_rules: float = 0.15
+    fixed_rules: float = 0.05
+    fixed: tuple[str, ...] = ("honest", "honest_guard", "caller", "dumper", "bluffer", "counter")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The table at the end.
+
+    Args:
+        against: agents whose copies fill the other seats.
+        deals: deals against each, played with every rotation of the seats.
+        seed: what the deals are drawn from.
+    """
+
+    against: tuple[str, ...] = ("random", "honest", "honest_guard", "caller", "dumper", "counter")
+    deals: int = 250
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a run leaves its files.
+
+    Args:
+        directory: holds a directory for each run.
+        checkpoint_minutes: time between two checkpoints.
+        tensorboard: whether to write TensorBoard logs.
+    """
+
+    directory: str = "runs"
+    checkpoint_minutes: float = 2.0
+    tensorboard: bool = True
+
+
+@dataclass(frozen=True)
+class Config:
+    """One training run.
+
+    Args:
+        name: names the run's directory; empty: the variant's name.
+        game: what is played.
+        learner: how the policy is trained.
+        opponents: who else sits at the tables.
+        evaluation: the table at the end.
+        output: where files go.
+    """
+
+    name: str = ""
+    game: Game = field(default_factory=Game)
+    learner: Learner = field(default_factory=Learner)
+    opponents: Opponents = field(default_factory=Opponents)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    output: Output = field(default_factory=Output)
+
+    @property
+    def run_directory(self) -> Path:
+        """The directory of the run."""
+        return Path(self.output.directory) / (self.name or self.game.variant)
+
+
+class ConfigError(ValueError):
+    """A config that can't be used; the message names the key, the value and what is allowed."""
+
+
+def find_config(name: str) -> Path:
+    """Return a config's path: as given, then in `configs/` here, then in the project's own."""
+    places = [Path(name), Path("configs") / name, CONFIGS / name]
+    for place in places:
+        if place.is_file():
+            return place
+    raise ConfigError(f"config {name!r}: not found as given, nor in configs/")
+
+
+def parser() -> ArgumentParser:
+    """Return the command line of `python -m train`."""
+    found = ArgumentParser(
+        prog="python -m train",
+        description="Train an agent by self-play and evaluate it.",
+        exit_on_error=False,
+    )
+    found.add_argument("--config", action="config", help="a file of configs/, or a path")
+    found.add_argument("--resume", help="go on with the run of this directory")
+    found.add_class_arguments(Config, as_group=False)
+    return found
+
+
+def parse(arguments: Sequence[str]) -> tuple[Config, str | None]:
+    """Return the config of a command line, and the directory to resume.
+
+    Raises `ConfigError`; exits for --help and --print_config.
+    """
+    words = list(arguments)
+    for i, word in enumerate(words):
+        if word == "--config" and i + 1 < len(words):
+            words[i + 1] = str(find_config(words[i + 1]))
+        elif word.startswith("--config="):
+            words[i] = f"--config={find_config(word.removeprefix('--config='))}"
+    command = parser()
+    try:
+        found = command.parse_args(words)
+    except ArgumentError as error:
+        raise ConfigError(" ".join(str(error).split())) from None
+    return _config(command, found), found.resume
+
+
+def _config(command: ArgumentParser, found: Namespace) -> Config:
+    made = command.instantiate_classes(found)
+    config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
+    _check(config)
+    return config
+
+
+def _check(config: Config) -> None:
+    """Refuse numbers that make no sense."""
+    learner, opponents = config.learner, config.opponents
+    for name in ("total_decisions", "tables", "steps", "epochs", "minibatch", "threads"):
+        if getattr(learner, name) < 1:
+            raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be at least 1")
+    for name in ("gamma", "gae_lambda", "entropy_until"):
+        if not 0 <= getattr(learner, name) <= 1:
+            raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be from 0 to 1")
+    shares = (opponents.random_rules, opponents.fixed_rules)
+    if min(shares) < 0 or sum(shares) > 1:
+        raise ConfigError(f"opponents: shares {shares} must not be negative nor add to more than 1")
+    if config.evaluation.deals < 1:
+        raise ConfigError(f"evaluation.deals {config.evaluation.deals}: must be at least 1")
+
+
+def dump(config: Config) -> str:
+    """Return a config as YAML, every key written out."""
+    return parser().dump(Namespace(**vars(config)), skip_none=True)
+
+
+def fail(error: Exception) -> int:
+    """Print an error in one line and return the exit code for bad input."""
+    print(f"error: {error}", file=sys.stderr)
+    return BAD_INPUT
