@@ -1,4 +1,4 @@
-"""Trained models as agents, and the network they are made of; the only room here that needs torch."""
+"""Trained models as agents, and their network; the only room here that needs torch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRIOR_CARDS = 13.0
 
 
 class Torso(BaseFeaturesExtractor):
-    """Scaled observation, dense layers shared by policy and value, and the value prior as a feature.
+    """Scaled observation, dense layers for policy and value, and the value prior as a feature.
 
     Args:
         observation_space: Box of int8 (D,), `table` or `memory`.
@@ -87,14 +87,14 @@ class CheatPolicy(MaskableActorCriticPolicy):
     def logits_and_value(
         self, observation: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return log-probabilities (n, 46), masked, and values (n,) of float observations (n, D)."""
+        """Return masked log-probabilities (n, 46) and values (n,) of float observations (n, D)."""
         features = self.features_extractor(observation)
         logits = self.action_net(features).float().masked_fill(~mask, MASKED)
         return torch.log_softmax(logits, dim=1), self.value_net(features).float().flatten()
 
 
 def sample(log_probabilities: NDArray[np.float32], draws: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return an action (n,) for each row of log-probabilities (n, 46) and each draw (n,) in 0 .. 1."""
+    """Return an action (n,) for each row of log-probabilities (n, 46) and draw (n,) in 0 .. 1."""
     sums = np.cumsum(np.exp(log_probabilities, dtype=np.float64), axis=1)
     return np.argmax(sums > (draws * sums[:, -1])[:, None], axis=1)
 

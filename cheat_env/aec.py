@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, ClassVar
 
 import gymnasium
@@ -19,7 +20,7 @@ from pettingzoo.utils import (
 from cheat_env import actions as act
 from cheat_env.observations import TRUTH, encode, truth
 from cheat_env.render import ansi
-from cheat_env.tables import IllegalAction, Tables, refuse
+from cheat_env.tables import Tables, refuse
 
 Observation = dict[str, NDArray[np.int8]]
 #: What `env()` pays to a seat that ends the game by an illegal action.
@@ -50,7 +51,7 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
 
     An episode is a match of `deals` deals. Agents are `player_0` ... by seat, all terminate
     together at its end, and a reward is paid when it is earned. A seat that is out is never
-    selected. A match cut at `max_plays` truncates instead and pays nothing.
+    selected. A deal cut at `max_plays` truncates the match and pays nothing.
 
     Observations are `{"observation": int8 (D,), "action_mask": int8 (46,)}`; the mask of a seat
     that is not to act is empty. The arrays are the caller's own.
@@ -154,14 +155,12 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
             self._was_dead_step(action)
             return
         tables = self.tables
-        if isinstance(action, bool) or not isinstance(action, int | np.integer):
-            raise refuse(repr(action), self._seat_of[agent], tables.action_mask[0])
-        self._action[0] = action
-        try:
-            tables.step(self._action)
-        except IllegalAction:
-            raise refuse(action, self._seat_of[agent], tables.action_mask[0]) from None
-        self.actions_played.append(int(action))
+        number = _as_number(action)
+        if not (0 <= number < act.NUM_ACTIONS and tables.action_mask[0, number]):
+            raise refuse(action, self._seat_of[agent], tables.action_mask[0])
+        self._action[0] = number
+        tables.step(self._action)
+        self.actions_played.append(number)
         self._cumulative_rewards[agent] = 0.0
         for name, reward in zip(self.agents, tables.reward[0].tolist(), strict=True):
             self.rewards[name] = reward
@@ -192,3 +191,11 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
 
     def close(self) -> None:
         """Release nothing: there is nothing to release."""
+
+
+def _as_number(action: Any) -> int:
+    """Return an action as an int; -1, which no action is, for what is no whole number."""
+    try:
+        return -1 if isinstance(action, bool | np.bool_) else operator.index(action)
+    except TypeError:
+        return -1

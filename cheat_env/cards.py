@@ -7,6 +7,8 @@ names uses the second.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,6 @@ JOKER = NUM_RANKS
 JOKER_NAME = "Jo"
 #: Slots in an array of cards: thirteen ranks and the joker.
 SLOTS = NUM_RANKS + 1
-
 Deck = tuple[str, ...]
 
 
@@ -55,15 +56,15 @@ def parse_rank(text: str, deck: Deck) -> int:
     return deck.index(text)
 
 
-def parse_cards(text: str, deck: Deck) -> NDArray[np.int8]:
-    """Return the cards of "7 K K" as counts, int8 (14,); raises `CardError`."""
-    counts = np.zeros(SLOTS, np.int8)
+def parse_cards(text: str, deck: Deck) -> NDArray[np.int64]:
+    """Return the cards of "7 K K" as counts, int64 (14,); raises `CardError`."""
+    counts = np.zeros(SLOTS, np.int64)
     for word in text.split():
         counts[JOKER if word == JOKER_NAME else parse_rank(word, deck)] += 1
     return counts
 
 
-def format_cards(counts: NDArray[np.int8], deck: Deck) -> str:
+def format_cards(counts: NDArray[np.integer[Any]], deck: Deck) -> str:
     """Return counts (14,) as text, in the order of the deck, jokers last."""
     names = [*deck, *[""] * (JOKER - len(deck)), JOKER_NAME]
     return " ".join(name for name, count in zip(names, counts, strict=True) for _ in range(count))

@@ -25,6 +25,7 @@ from cheat_env.compiled import compiled
 from cheat_env.engine import base_rank
 from cheat_env.rules import MAX_SEATS, NEXT, PROGRESSIONS, Options
 from cheat_env.state import (
+    ANNOUNCE,
     CLAIM_COUNT,
     CLAIM_OUTCOME,
     CLAIM_RANK,
@@ -36,6 +37,8 @@ from cheat_env.state import (
     OVER,
     PENDING,
     PHASES,
+    PLAY,
+    QUADS,
     RECENT,
     TALLIES,
     Table,
@@ -250,8 +253,11 @@ def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int
     if named != NO_RANK:
         out[AT_RANK + int(options.names[named])] = 1
     out[AT_IN_FORCE] = table.rank != NO_RANK
-    if table.phase != OVER:
-        out[AT_PHASE + int(table.phase)] = 1
+    phase = int(table.phase)
+    if phase == QUADS and seat != table.turn:  # that the taker holds a quad is not public (K1)
+        phase = ANNOUNCE if table.rank == NO_RANK else PLAY
+    if phase != OVER:
+        out[AT_PHASE + phase] = 1
     out[AT_PILE_SIZE] = table.pile_size
     out[AT_GROUP_SIZE] = table.group_size
     if table.group_size > 0:

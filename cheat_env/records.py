@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from cheat_env import actions as act
 from cheat_env import dealing, engine
-from cheat_env.cards import CardError, Deck, format_cards, parse_cards, parse_rank
+from cheat_env.cards import SLOTS, CardError, Deck, format_cards, parse_cards, parse_rank
 from cheat_env.files import write_text
 from cheat_env.render import claim_line
 from cheat_env.rules import Options, Rules, RulesError
@@ -57,14 +58,14 @@ class Replay:
         if not isinstance(document, Mapping):
             raise RecordError("a record is a mapping")
         _refuse_unknown("record", document, KEYS)
-        rules = document.get("rules") or {}
+        rules = document.get("rules", {})
         if not isinstance(rules, Mapping):
             raise RecordError(f"rules {rules!r}: give a mapping of options")
         try:
-            self.rules = Rules.load(document.get("variant", "english"), **rules)
+            self.rules = Rules.load(document.get("variant", "english")).with_options(rules)
             self.num_players: int = document.get("players", self.rules.default_players)
             self.options: Options = self.rules.options(self.num_players)
-        except (RulesError, TypeError) as error:
+        except RulesError as error:
             raise RecordError(str(error)) from None
         self.deck: Deck = self.rules.deck_for(self.num_players)
         self.state: State = allocate(1)
@@ -75,9 +76,7 @@ class Replay:
             self._deal(document)
         else:
             self._place(document["start"])
-        self.moves = document.get("moves") or []
-        if not isinstance(self.moves, Sequence) or isinstance(self.moves, str):
-            raise RecordError(f"moves {self.moves!r}: give a list")
+        self.moves = _list("moves", document.get("moves", []))
 
     def _deal(self, document: Mapping[str, Any]) -> None:
         self.table["seed"] = _number("seed", document["seed"], 2**64 - 1)
@@ -89,77 +88,88 @@ class Replay:
         if not isinstance(start, Mapping):
             raise RecordError(f"start {start!r}: give a mapping")
         _refuse_unknown("start", start, START_KEYS)
-        hands = start.get("hands")
-        if not isinstance(hands, Sequence) or len(hands) != self.num_players:
+        hands = _list("start: hands", start.get("hands"))
+        if len(hands) != self.num_players:
             raise RecordError(f"start: hands {hands!r}: give one text for each of the players")
         table = self.table
         table["claim"] = NO_RANK
+        held = np.zeros((self.num_players, SLOTS), np.int64)
+        laid = np.zeros_like(held)
         for seat, cards in enumerate(hands):
-            table["hand"][seat] = self._cards(f"hands of seat {seat}", cards)
-        for group in start.get("pile") or []:
+            held[seat] = self._cards(f"hands of seat {seat}", cards)
+        for group in _list("start: pile", start.get("pile", [])):
             if not isinstance(group, Mapping) or set(group) != {"seat", "cards"}:
                 raise RecordError(f"start: pile {group!r}: give a seat and cards")
             seat = _number("pile seat", group["seat"], self.num_players - 1)
-            table["pile"][seat] += self._cards("pile", group["cards"])
+            laid[seat] += self._cards("pile", group["cards"])
+        self._put_aside((held + laid).sum(axis=0))
+        table["hand"][: self.num_players] = held
+        table["pile"][: self.num_players] = laid
         table["hand_size"] = table["hand"].sum(axis=1)
         table["pile_size"] = table["pile"].sum()
-        self._put_aside()
-        for seat in range(self.num_players):
-            if table["hand_size"][seat] == 0:
-                table["num_out"] += 1
-                table["out"][seat] = table["num_out"]
+        self._place_out()
         turn = _number("start: turn", start.get("turn"), self.num_players - 1)
         if table["out"][turn]:
             raise RecordError(f"start: turn {turn}: that seat has no cards")
-        table["rank"] = NO_RANK if start.get("rank") is None else self._rank(start["rank"])
+        rank = start.get("rank")
+        table["rank"] = NO_RANK if rank is None else self._rank("start: rank", rank)
         engine.begin_turn(table, self.options, turn)
 
-    def _put_aside(self) -> None:
+    def _put_aside(self, used: NDArray[np.int64]) -> None:
         """Put the cards that the position does not name aside; refuse more than the deck has."""
-        table, ranks = self.table, len(self.deck)
-        used = table["hand"].sum(axis=0) + table["pile"].sum(axis=0)
+        ranks = len(self.deck)
         left = int(self.options["copies"]) - used[:ranks]
         if (left < 0).any():
             rank = self.deck[int(np.argmin(left))]
             raise RecordError(f"start: more cards of rank {rank} than the deck has")
         if used[ranks:].any():
             raise RecordError("start: this game has no jokers")
-        table["aside"][:ranks] = left
+        self.table["aside"][:ranks] = left
 
-    def _cards(self, where: str, text: Any) -> Any:
+    def _place_out(self) -> None:
+        """Let the seats without cards be out; refuse a deal that has already ended so."""
+        table = self.table
+        empty = np.flatnonzero(table["hand_size"][: self.num_players] == 0)
+        table["out"][empty] = np.arange(1, len(empty) + 1)
+        table["num_out"] = len(empty)
+        if len(empty) > (0 if self.rules.end == "first_out" else self.num_players - 2):
+            raise RecordError(f"start: hands: the deal is over when seats {empty.tolist()} are out")
+
+    def _cards(self, where: str, text: Any) -> NDArray[np.int64]:
         try:
             return parse_cards(str(text or ""), self.deck)
         except CardError as error:
             raise RecordError(f"{where}: {error}") from None
 
-    def _rank(self, text: Any) -> int:
+    def _rank(self, where: str, text: Any) -> int:
         try:
             return parse_rank(str(text), self.deck)
         except CardError as error:
-            raise RecordError(str(error)) from None
+            raise RecordError(f"{where}: {error}") from None
 
     def play(self) -> Iterator[tuple[str, list[Fault]]]:
         """Play the moves; yields each item's text and its faults. Stops at an illegal move."""
         for number, item in enumerate(self.moves, 1):
-            if isinstance(item, Mapping):
-                if set(item) != {"expect"} or not isinstance(item["expect"], Mapping):
-                    raise RecordError(f"move {number}: {item!r}: give a move or an expect mapping")
-                expected = item["expect"]
-                _refuse_unknown(f"move {number}: expect", expected, tuple(self._checks()))
-                yield (
-                    "expect",
-                    [
-                        Fault(number, f"expect {key}", str(value), found)
-                        for key, value in expected.items()
-                        if (found := self._differs(key, value)) is not None
-                    ],
-                )
-            else:
+            try:
+                if isinstance(item, Mapping):
+                    yield "expect", list(self._unmet(number, item))
+                    continue
                 refused = self.move(str(item))
-                faults = [Fault(number, str(item), "a legal move", refused)] if refused else []
-                yield str(item), faults
-                if faults:
-                    return
+            except RecordError as error:
+                raise RecordError(f"move {number}: {error}") from None
+            yield str(item), [Fault(number, str(item), "a legal move", refused)] if refused else []
+            if refused:
+                return
+
+    def _unmet(self, number: int, item: Mapping[str, Any]) -> Iterator[Fault]:
+        """Yield the expectations that do not hold."""
+        if set(item) != {"expect"} or not isinstance(item["expect"], Mapping):
+            raise RecordError(f"{dict(item)!r}: give a move or an expect mapping")
+        _refuse_unknown("expect", item["expect"], tuple(self._checks()))
+        for key, value in item["expect"].items():
+            found = self._differs(key, value)
+            if found is not None:
+                yield Fault(number, f"expect {key}", str(value), found)
 
     def move(self, text: str) -> str | None:
         """Play one move in words; returns None, or why it is not legal, with nothing changed."""
@@ -215,20 +225,21 @@ class Replay:
         match = _MOVE.fullmatch(text.strip())
         if match is None:
             raise RecordError(f"move {text!r}: say SEAT plays CARDS [as RANK], accepts, ...")
+        where = f"move {text!r}"
         seat, verb, rest = int(match[1]), match[2], match[3] or ""
         if verb == "plays":
             cards, _, rank = rest.partition(" as ")
-            counts = self._cards(f"move {text!r}", cards)
+            counts = self._cards(where, cards)
             if not counts.any():
-                raise RecordError(f"move {text!r}: name the cards")
+                raise RecordError(f"{where}: name the cards")
             picks = [slot for slot, count in enumerate(counts) for _ in range(count)]
-            announced = [act.ANNOUNCE_RANK + self._rank(rank)] if rank else []
+            announced = [act.ANNOUNCE_RANK + self._rank(where, rank)] if rank else []
             return seat, [*announced, *picks, act.LAY]
         if verb == "discards":
-            return seat, [act.DISCARD + self._rank(rest)]
+            return seat, [act.DISCARD + self._rank(where, rest)]
         if verb not in VERBS or rest:
             verbs = ", ".join(["plays CARDS", "discards RANK", *VERBS])
-            raise RecordError(f"move {text!r}: say SEAT and one of {verbs}")
+            raise RecordError(f"{where}: say SEAT and one of {verbs}")
         return seat, [VERBS[verb]]
 
     def _checks(self) -> dict[str, Any]:
@@ -256,15 +267,20 @@ class Replay:
     def _differs(self, key: str, value: Any) -> str | None:
         """Return what was found where it is not what is expected, else None."""
         if key in ("legal", "illegal"):
-            refusals = {str(move): self._possible(str(move)) for move in value}
+            moves = [str(move) for move in _list(f"expect {key}", value)]
+            refusals = {move: self._possible(move) for move in moves}
             wrong = [move for move, no in refusals.items() if (no is None) != (key == "legal")]
             return "; ".join(f"{move}: {refusals[move] or 'legal'}" for move in wrong) or None
         found = self._checks()[key]
         if key == "hands":
-            value = [format_cards(self._cards("hands", hand), self.deck) for hand in value]
+            hands = _list("expect hands", value)
+            value = [format_cards(self._cards("expect hands", hand), self.deck) for hand in hands]
         if key == "rank" and value is not None:
             value = str(value)
-        same = np.allclose(found, value, atol=1e-6) if key == "rewards" else found == value
+        if key == "rewards" and value is not None:
+            same = _close(found, _list("expect rewards", value))
+        else:
+            same = found == value
         return None if same else str(found)
 
     def _possible(self, text: str) -> str | None:
@@ -284,6 +300,19 @@ def _number(name: str, value: Any, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise RecordError(f"{name} {value!r}: give a whole number from 0 to {most}")
     return value
+
+
+def _list(where: str, value: Any) -> Sequence[Any]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise RecordError(f"{where} {value!r}: give a list")
+    return value
+
+
+def _close(found: Sequence[float], expected: Sequence[Any]) -> bool:
+    for value in expected:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise RecordError(f"expect rewards: {value!r}: give numbers")
+    return len(found) == len(expected) and np.allclose(found, expected, rtol=0, atol=1e-6)
 
 
 def load(path: Path) -> Replay:

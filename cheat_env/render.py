@@ -61,7 +61,8 @@ def _hand_line(table: Table, deck: Deck, other: int, seat: int | None) -> str:
     place = f"  out ({table['out'][other]})" if table["out"][other] else ""
     lost = "  loses" if table["loser"][other] else ""
     score = f"  score {table['score'][other]}" if table["score"].any() else ""
-    cards = f"  {format_cards(table['hand'][other], deck)}" if seat in (None, other) else ""
+    hand = format_cards(table["hand"][other], deck) if seat in (None, other) else ""
+    cards = f"  {hand}" if hand else ""
     count = f"{table['hand_size'][other]:>2} cards"
     return f"{'>' if acts else ' '} seat {other}: {count}{cards}{place}{lost}{score}".rstrip()
 

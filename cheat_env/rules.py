@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import yaml
@@ -20,7 +20,7 @@ import yaml
 from cheat_env.cards import NUM_RANKS, RANKS, CardError, Deck, parse_deck
 
 MAX_SEATS = 8
-#: Observations are int8, so no count of cards may pass 127.
+#: Counts of cards are int8.
 MAX_CARDS = 127
 FREE_RANK = "free"
 
@@ -43,7 +43,16 @@ SCORINGS = ("winner", "most_cards", "last")
 #: Other spellings of a value, found in the sources.
 ALIASES = {("challengers", "any"): "anyone"}
 
-ByPlayers: TypeAlias = tuple[tuple[int, int, Any], ...]
+
+class ForPlayers(NamedTuple):
+    """The value of an option for `low` to `high` players."""
+
+    low: int
+    high: int
+    value: Any
+
+
+ByPlayers: TypeAlias = tuple[ForPlayers, ...]
 
 
 class RulesError(ValueError):
@@ -148,18 +157,17 @@ class Rules:
 
     def __post_init__(self) -> None:
         """Bring the values into their standard form and refuse what can't be played."""
-        standard = {
+        standard: dict[str, Any] = {
             "players": _pair("players", self.players, 2, MAX_SEATS),
             "cards_per_play": _pair("cards_per_play", self.cards_per_play, 1, MAX_CARDS),
             "deck": _by_players("deck", self.deck),
             "decks": _by_players("decks", self.decks),
-            "sources": tuple(self.sources),
+            "sources": _texts("sources", self.sources),
         }
         for option in OPTION_FIELDS:
-            value = standard.get(option.name, getattr(self, option.name))
-            standard[option.name] = ALIASES.get((option.name, value), value)
             if option.metadata["values"]:
-                _one_of(option.name, standard[option.name], option.metadata["values"])
+                value = getattr(self, option.name)
+                standard[option.name] = _one_of(option.name, value, option.metadata["values"])
         for name, value in standard.items():
             object.__setattr__(self, name, value)
         _whole("copies", self.copies, 1, MAX_CARDS)
@@ -227,9 +235,10 @@ class Rules:
             given[name] = list(given[name])
         return given
 
-    def changed(self, **options: Any) -> Rules:
+    def with_options(self, options: Mapping[Any, Any]) -> Rules:
         """Return the rules with some options changed; raises `RulesError`."""
-        return Rules(**(asdict(self) | _known(options)))
+        own = {option.name: getattr(self, option.name) for option in fields(self)}
+        return Rules(**(own | _known(options)))
 
     @staticmethod
     def load(variant: str | Mapping[str, Any] | Rules, **options: Any) -> Rules:
@@ -238,9 +247,9 @@ class Rules:
         Raises `RulesError`.
         """
         if isinstance(variant, Rules):
-            return variant.changed(**options)
+            return variant.with_options(options)
         if isinstance(variant, str):
-            return _load_file(variant).changed(**options)
+            return _load_file(variant).with_options(options)
         if not isinstance(variant, Mapping) or "base" not in variant:
             raise RulesError(
                 f"variant {variant!r}: give a name ({', '.join(variants())})"
@@ -248,7 +257,7 @@ class Rules:
             )
         house = {key: value for key, value in variant.items() if key != "base"}
         base = Rules.load(variant["base"])
-        return base.changed(name=f"{base.name} (house rules)", **house).changed(**options)
+        return base.with_options({"name": f"{base.name} (house rules)"} | house | options)
 
 
 #: The options of `Rules`, without what only describes a game.
@@ -287,13 +296,14 @@ def _load_file(name: str) -> Rules:
     return Rules(**(_known(yaml.safe_load(text)) | {"name": name}))
 
 
-def _known(options: Mapping[str, Any]) -> dict[str, Any]:
+def _known(options: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the options, after refusing names that are none."""
     names = [option.name for option in fields(Rules)]
     for name in options:
         if name not in names:
-            close = get_close_matches(str(name), names, 1) or [", ".join(names)]
-            raise RulesError(f"rule option {name!r}: unknown; did you mean {close[0]}?")
+            close = get_close_matches(str(name), names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"the options are {', '.join(names)}"
+            raise RulesError(f"rule option {name!r}: unknown; {hint}")
     return dict(options)
 
 
@@ -314,23 +324,36 @@ def _pair(name: str, value: Any, low: int, high: int) -> tuple[int, int]:
     return first, last
 
 
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or ALIASES.get((name, value), value) not in allowed:
         raise RulesError(f"{name} {value!r}: must be one of {', '.join(allowed)}")
+    return ALIASES.get((name, value), value)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+        raise RulesError(f"{name} {value!r}: give a list of texts")
+    return tuple(value)
 
 
 def _by_players(name: str, value: Any) -> ByPlayers:
-    """Return a value for everybody, or a mapping like {"3-6": 1, "7-8": 2}, as ranges."""
-    if isinstance(value, tuple):
+    """Return a value for everybody, or a mapping like {"3-6": 1, "7-8": 2}, as ranges.
+
+    A list, of the ranks of a deck, is the same as its items in one text.
+    """
+    if isinstance(value, tuple) and value and isinstance(value[0], ForPlayers):
         return value
+    if isinstance(value, list | tuple):
+        value = " ".join(map(str, value))
     if not isinstance(value, Mapping):
-        return ((2, MAX_SEATS, value),)
+        return (ForPlayers(2, MAX_SEATS, value),)
     ranges = []
     for key, item in value.items():
         first, _, last = str(key).partition("-")
         if not first.isdigit() or not (last or first).isdigit():
             raise RulesError(f"{name} {key!r}: the keys are numbers of players, like 3-6 or 2")
-        ranges.append((int(first), int(last or first), item))
+        ((_, _, plain),) = _by_players(name, item) if isinstance(item, list) else ((0, 0, item),)
+        ranges.append(ForPlayers(int(first), int(last or first), plain))
     return tuple(ranges)
 
 
@@ -368,7 +391,7 @@ def _check_deal(rules: Rules, num_players: int) -> None:
         deck = parse_deck(str(text))
     except CardError as error:
         raise RulesError(str(error)) from None
-    if rules.opening != FREE_RANK and rules.opening not in deck:
+    if rules.opening not in (FREE_RANK, *deck):
         raise RulesError(
             f"opening {rules.opening!r}: must be free or a rank of the deck ({' '.join(deck)})"
         )

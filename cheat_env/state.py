@@ -7,6 +7,7 @@ their bytes are. Cards are counts by rank (the deck's own numbering), suits do n
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,8 +49,17 @@ class Field(NamedTuple):
     meaning: str
 
 
+#: The widest fields come first, so that none needs padding.
 FIELDS = (
-    # Cards: these six rows and the quads shown are the whole deck.
+    # The deal and the match it is part of.
+    Field("match", np.int64, (), "number of the match at this table, from 0"),
+    Field("number", np.int64, (), "the table's own number, part of what its deals are drawn from"),
+    Field("seed", np.uint64, (), "the seed that the deals are drawn from"),
+    Field("plays", np.int32, (), "plays laid in this deal"),
+    Field("deal", np.int32, (), "number of the deal in its match, from 0"),
+    Field("score", np.int32, (MAX_SEATS,), "points in the match, by the variant's scoring"),
+    Field("reward", np.float32, (MAX_SEATS,), "paid by the last action, by seat"),
+    # Cards: these five rows, and the quads shown, are the whole deck; picked cards lie in a hand.
     Field("hand", np.int8, (MAX_SEATS, SLOTS), "cards in hand, by seat"),
     Field("pile", np.int8, (MAX_SEATS, SLOTS), "cards of the closed groups, by the seat that laid"),
     Field("group", np.int8, (SLOTS,), "the last group, while it can still be challenged"),
@@ -70,17 +80,10 @@ FIELDS = (
     Field("lead", np.int8, (), "the seat named to lead once a challenge is settled"),
     Field("out", np.int8, (MAX_SEATS,), "place in the order of going out, from 1; 0: still in"),
     Field("num_out", np.int8, (), "seats that are out"),
-    # The deal and the match it is part of.
-    Field("plays", np.int32, (), "plays laid in this deal"),
     Field("dealer", np.int8, (), "the seat that dealt"),
-    Field("deal", np.int32, (), "number of the deal in its match, from 0"),
-    Field("match", np.int64, (), "number of the match at this table, from 0"),
-    Field("number", np.int64, (), "the table's own number, part of what its deals are drawn from"),
-    Field("seed", np.uint64, (), "the seed that the deals are drawn from"),
+    # How the deal ended.
     Field("truncated", np.bool_, (), "the deal was cut at `max_plays`"),
     Field("loser", np.int8, (MAX_SEATS,), "1 for the seats that the variant names as losers"),
-    Field("score", np.int16, (MAX_SEATS,), "points in the match, by the variant's scoring"),
-    Field("reward", np.float32, (MAX_SEATS,), "paid by the last action, by seat"),
     # What a seat could remember (K2), and what everybody saw.
     Field(
         "known",
@@ -103,7 +106,13 @@ FIELDS = (
     ),
 )
 
-DTYPE = np.dtype([(field.name, field.type, field.shape) for field in FIELDS], align=True)
+_FILLED = sum(np.dtype(field.type).itemsize * math.prod(field.shape) for field in FIELDS)
+#: No byte is left to chance: what would pad a record to whole words is a field too.
+DTYPE = np.dtype(
+    [(field.name, field.type, field.shape) for field in FIELDS]
+    + [("spare", np.int8, (8 - _FILLED % 8,))],
+    align=True,
+)
 
 #: Many tables: a structured array (n,) of `DTYPE`.
 State: TypeAlias = NDArray[np.void]

@@ -52,6 +52,19 @@ def observe_table(
 
 
 @compiled
+def observe_tables(
+    state: State,
+    options: Options,
+    observation: NDArray[np.int8],
+    mask: NDArray[np.int8],
+    seat: NDArray[np.int8],
+) -> None:
+    """Write what the seat to act at every table sees and may do."""
+    for t in range(len(state)):
+        observe_table(state, options, t, observation, mask, seat)
+
+
+@compiled
 def first_illegal(state: State, actions: NDArray[np.int64], mask: NDArray[np.int8]) -> int:
     """Return the first table with an illegal action, or ALL_LEGAL; none where a deal is over."""
     for t in range(len(actions)):
@@ -62,17 +75,10 @@ def first_illegal(state: State, actions: NDArray[np.int64], mask: NDArray[np.int
 
 
 @compiled
-def start_tables(
-    state: State,
-    options: Options,
-    observation: NDArray[np.int8],
-    mask: NDArray[np.int8],
-    seat: NDArray[np.int8],
-) -> None:
+def start_tables(state: State, options: Options) -> None:
     """Deal the match that each table names."""
     for t in range(len(state)):
         start_match(state[t], options)
-        observe_table(state, options, t, observation, mask, seat)
 
 
 @compiled
@@ -133,7 +139,7 @@ class Tables:
         terminated: bool (n,), the last step ended a match by the rules.
         truncated: bool (n,), the last step ended a deal at `max_plays`, and its match with it.
 
-    Raises `RulesError` where the rules can't be played.
+    Raises `RulesError` where the rules can't be played, ValueError for other arguments.
     """
 
     def __init__(
@@ -153,14 +159,14 @@ class Tables:
         self.options = self.rules.options(self.num_players)
         self.deck = self.rules.deck_for(self.num_players)
         self.layout = layout(observation)
-        self.state = allocate(num_tables)
+        self.state = allocate(_whole("num_tables", num_tables, 1, 2**31))
         self.observation = np.zeros((num_tables, self.layout.size), np.int8)
         self.action_mask = np.zeros((num_tables, act.NUM_ACTIONS), np.int8)
         self.seat = np.zeros(num_tables, np.int8)
         self.reward = np.zeros((num_tables, self.num_players), np.float32)
         self.terminated = np.zeros(num_tables, np.bool_)
         self.truncated = np.zeros(num_tables, np.bool_)
-        self.threads = threads
+        self.threads = _whole("threads", threads, 1, 1024)
         self.auto_reset = auto_reset
         self._pool = _pool(threads)
         self.reset(seed)
@@ -195,13 +201,19 @@ class Tables:
                 (n,); None: 0 .. n-1. Equal seed, deal and number give equal cards.
         """
         if seed is not None:
-            self.state["seed"] = seed
+            self.state["seed"] = _whole("seed", seed, 0, 2**64 - 1)
         self.state["match"] = 0 if deals is None else deals
         self.state["number"] = np.arange(self.num_tables) if numbers is None else numbers
+        start_tables(self.state, self.options)
+        self.take_over(self.state)
+
+    def take_over(self, state: State) -> None:
+        """Put every table into a position copied from the `state` of other tables of this game."""
+        self.state[:] = state
         self.reward[:] = 0
         self.terminated[:] = False
         self.truncated[:] = False
-        start_tables(self.state, self.options, self.observation, self.action_mask, self.seat)
+        observe_tables(self.state, self.options, self.observation, self.action_mask, self.seat)
 
     def step(self, actions: NDArray[np.integer[Any]]) -> None:
         """Play one action at every table, int (n,).
@@ -247,3 +259,11 @@ class Tables:
 
 def _pool(threads: int) -> ThreadPoolExecutor | None:
     return ThreadPoolExecutor(threads) if threads > 1 else None
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    """Return a whole number in its range; raises ValueError."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole and low <= value <= high):
+        raise ValueError(f"{name} {value!r}: must be a whole number from {low} to {high}")
+    return int(value)

@@ -13,7 +13,7 @@ from cheat_env import raw_env
 from cheat_env.cards import format_cards, parse_cards
 from cheat_env.engine import base_rank
 from cheat_env.records import Replay
-from cheat_env.state import State
+from cheat_env.state import DTYPE, State
 from cheat_env.tables import Tables, observe_table
 
 
@@ -54,6 +54,11 @@ def place(document: dict[str, Any], make: Any = raw_env, **options: Any) -> AECE
 def table_of(env: AECEnv) -> Any:
     """Return the table that an environment plays on."""
     return env.unwrapped.tables.state[0]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Say whether two tables, or two states, are equal in every field."""
+    return all(np.array_equal(one[name], other[name]) for name in DTYPE.names)
 
 
 def hand(env: AECEnv, seat: int) -> str:

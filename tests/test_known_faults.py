@@ -11,10 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import GAMES, PLAYERS, Lottery, random_match
-from positions import hand, hands, legal, mask, place, position, results, say, selected, table_of
+from positions import (
+    hand,
+    hands,
+    legal,
+    mask,
+    place,
+    position,
+    results,
+    same,
+    say,
+    selected,
+    table_of,
+)
 
 from cheat_env import IllegalAction, RulesError, Tables, env, raw_env
 from cheat_env import actions as act
+from cheat_env.cards import NUM_RANKS, format_cards
 from cheat_env.observations import MEMORY, TABLE
 from cheat_env.records import Replay, event, from_actions
 from cheat_env.state import ANNOUNCE, PLAY, QUADS, WINDOW
@@ -142,20 +155,18 @@ def unaccounted(tables: Tables) -> np.ndarray:
     """Return, by table and rank, how many cards are missing (below 0) or too many (above)."""
     state, options, ranks = tables.state, tables.options, len(tables.deck)
     cards = state["hand"].sum(axis=1) + state["pile"].sum(axis=1) + state["group"] + state["aside"]
-    cards[:, : act.NUM_RANKS if hasattr(act, "NUM_RANKS") else 13] += (
-        state["quads"] * options["copies"]
-    )
+    cards[:, :NUM_RANKS] += state["quads"] * options["copies"]
     expected = np.where(np.arange(14) < ranks, int(options["copies"]), 0)
     return cards - expected
 
 
 def test_s02_no_card_is_made_or_lost(game: tuple[str, int]) -> None:
     """S02: after every step the deck is whole, and a play moves just the cards picked."""
-    tables, rng, deals = Tables(*game, 32, seed=2, observation="table"), Chooser(2), 0
-    while deals < 70:
+    tables, rng, deals = Tables(*game, 128, seed=2, observation="table"), Chooser(2), 0
+    for _ in range(20_000):
         before = tables.state.copy()
         tables.step(rng.choose(tables.action_mask))
-        after, rows = tables.state, np.arange(32)
+        after, rows = tables.state, np.arange(128)
         assert not unaccounted(tables).any()
         assert min(after[name].min() for name in ("hand", "pile", "group", "aside")) >= 0
         assert np.array_equal(after["hand"].sum(axis=2), after["hand_size"])
@@ -167,6 +178,9 @@ def test_s02_no_card_is_made_or_lost(game: tuple[str, int]) -> None:
         assert np.array_equal(moved, after["group"][laid])
         assert np.array_equal(moved, before["picked"][laid])
         deals += int((after["plays"] < before["plays"]).sum())
+        if deals >= 70:
+            break
+    assert deals >= 70
 
 
 class Chooser:
@@ -217,7 +231,7 @@ def test_s03_illegal_actions_are_refused_and_change_nothing(variant: str, rules:
 def test_s04_the_winner_is_who_went_out(players: int) -> None:
     """S04, A15: for every seat k, k alone gets the win and the others share the loss."""
     for winner in range(players):
-        cards = ["2 3"] * players
+        cards = ["2 3", "4 5", "6 7", "8 9", "10 J", "Q K"][:players]
         cards[winner] = "A"
         game = place(position(cards, winner, "A", players=[2, 6]))
         say(game, f"{winner} plays A")
@@ -231,7 +245,7 @@ def test_s04_the_russian_loser_is_who_is_left(players: int) -> None:
     """S04, C13, C14: for every seat k left with cards, k alone loses."""
     for loser in range(players):
         before = (loser - 1) % players
-        cards = ["7 8"] * players
+        cards = ["6 7", "8 J", "Q", "K", "10", "A"][:players]
         cards[before] = "9"
         game = place(position(cards, before, None, (), "russian"))
         table = table_of(game)
@@ -484,8 +498,7 @@ def test_s11_the_record_tells_what_was_played() -> None:
     assert replay.move("2 challenges") is None
     told = event(before, replay.state, replay.deck)
     assert told == ("seat 0 claimed 2 x 5: lie, challenged by seat 2 [5 9]; seat 0 takes 6 cards")
-    game = place(position(cards, 0, "5", [(1, "K Q"), (2, "J 10")], observation="memory"))
-    say(game, "0 plays 5 9", "1 accepts", "2 challenges")
+    assert format_cards(replay.table["hand"][0], replay.deck) == "2 5 9 10 J Q K"
 
 
 def test_s11_a_games_record_replays_every_hand(game: tuple[str, int]) -> None:
@@ -497,7 +510,7 @@ def test_s11_a_games_record_replays_every_hand(game: tuple[str, int]) -> None:
     document = from_actions(variant, players, 11, played.actions_played, max_plays=60)
     replay = Replay(document)
     assert [faults for _, faults in replay.play() if faults] == []
-    assert replay.state.tobytes() == played.tables.state.tobytes()
+    assert same(replay.table, table_of(played))
 
 
 def _challenge(allowed: np.ndarray) -> int:
@@ -549,8 +562,7 @@ def test_s13_hand_sizes_are_kept_apart(variant: str) -> None:
 @pytest.mark.parametrize("observation", ["table", "memory"])
 def test_s14_the_play_just_made_is_seen(variant: str, rules: Any, observation: str) -> None:
     """S14: the next seat sees claim, count, claimant and pile of the play before it."""
-    start = position(["K K J 2"] + ["3 4", "5 6", "7 8"], 0, "K", (), variant, **rules)
-    start["players"] = 4
+    start = position(["K K J 2", "3 4", "5 6", "7 8"], 0, "K", (), variant, **rules)
     seen = []
     for cards in ("K", "J K K"):
         game = place(start, observation=observation)
@@ -641,9 +653,9 @@ def test_s15_an_end_on_the_last_play_is_an_end() -> None:
 def test_s16_last_pays_every_reward_once(game: tuple[str, int], make: Any) -> None:
     """S16: sums of `last` are the table's own, each agent has one dead visit, and none is left."""
     variant, players = game
-    played = make(variant, players, max_plays=300, deals=3)
+    played = make(variant, players, max_plays=200, deals=3)
     lottery = Lottery(16)
-    for seed in range(4):
+    for seed in range(3):
         played.reset(seed=seed)
         paid, earned = Counter[str](), np.zeros(players)
         dead: Counter[str] = Counter()
@@ -737,7 +749,7 @@ def oracle(table: Any, options: Any, variant: str) -> set[int]:
 
 
 def test_s18_the_mask_is_the_rule_book(game: tuple[str, int]) -> None:
-    """S18: in 1,500 random states a game the mask is what the rules allow, and never empty."""
+    """S18: in 22,500 random states in all the mask is what the rules allow, never empty."""
     variant, _ = game
     tables, rng, phases = Tables(*game, 30, seed=18), Chooser(18), Counter[int]()
     space = tables.layout.space()
@@ -782,7 +794,7 @@ def test_s18_a_copy_accepts_just_what_is_masked(variant: str) -> None:
 def test_s19_copies_keep_the_game(variant: str, make: Any) -> None:
     """S19: in every phase deepcopy and pickle go on as the original and apart from it."""
     phases = set()
-    for steps in range(1, 400, 9):
+    for steps in range(0, 400, 11):
         game = make(variant, 3, observation="memory", deals=2)
         game.reset(seed=steps)
         lottery = Lottery(steps)
@@ -795,7 +807,7 @@ def test_s19_copies_keep_the_game(variant: str, make: Any) -> None:
         for copied in copies:
             assert trace(copied, Lottery(19).choose, 30) == expected
         for copied in copies:
-            assert copied.unwrapped.tables.state.tobytes() == table_of(game).tobytes()
+            assert same(table_of(copied), table_of(game))
     assert {"russian": {ANNOUNCE, PLAY, QUADS}}.get(variant, {PLAY, WINDOW}) <= phases
 
 

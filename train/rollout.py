@@ -29,18 +29,34 @@ class Batch:
     advantage: NDArray[np.float32]
 
 
-@dataclass
 class Played:
-    """What ended in a rollout: deals, truncated deals, and the learner's record against rules."""
+    """What ended: deals, truncated deals, and the learner's record against each kind of rule.
 
-    deals: int = 0
-    truncated: int = 0
-    against: int = 0
-    won: int = 0
+    Attributes:
+        deals: deals that ended.
+        truncated: those of them that were truncated.
+        against: deals that ended by the rules, by opponent: each fixed rule, then random rules.
+        won: those of them that the learner won (where the game names losers: did not lose).
+    """
 
-    def share(self) -> float:
-        """Return the share of deals won against rules (where the game names a loser: not lost)."""
-        return self.won / self.against if self.against else float("nan")
+    def __init__(self, opponents: int) -> None:
+        self.deals = 0
+        self.truncated = 0
+        self.against = np.zeros(opponents, np.int64)
+        self.won = np.zeros(opponents, np.int64)
+
+    def add(self, other: Played) -> None:
+        """Add what ended elsewhere."""
+        self.deals += other.deals
+        self.truncated += other.truncated
+        self.against += other.against
+        self.won += other.won
+
+    def shares(self) -> NDArray[np.float64]:
+        """Return the share of deals won, by opponent; NaN where none ended."""
+        return np.divide(
+            self.won, self.against, out=np.full(len(self.won), np.nan), where=self.against > 0
+        )
 
 
 class Rollout:
@@ -68,7 +84,7 @@ class Rollout:
 
     def collect(self, policy: CheatPolicy, gamma: float, gae_lambda: float) -> tuple[Batch, Played]:
         """Play every table on and return what can be learned, and what ended."""
-        played = Played()
+        played = Played(len(self.seating.names))
         for step in range(len(self.seat)):
             self._act(policy, step)
             self.tables.step(self.action[step])
@@ -127,8 +143,8 @@ class Rollout:
         mixed = ended[self.seating.kind[ended] != SELF_PLAY]
         finished = mixed[self.tables.terminated[mixed]]
         own = self.tables.reward[finished][self.seating.learner[finished]]
-        played.against += len(finished)
-        played.won += int((own > 0).sum())
+        np.add.at(played.against, self.seating.which[finished], 1)
+        np.add.at(played.won, self.seating.which[finished], own > 0)
 
 
 @compiled

@@ -7,6 +7,7 @@ update, which normalises the logits three times and validates every minibatch.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,31 @@ class SelfPlay:
         self.decisions += len(batch.action)
         self.updates += 1
         return metrics, played
+
+    def save(self, directory: Path) -> None:
+        """Write everything that the training goes on from into an existing directory."""
+        self.model.save(directory / "model.zip")
+        np.savez(
+            directory / "trainer.npz",
+            state=np.asarray(self.tables.state).view(np.uint8),
+            learner=self.seating.learner,
+            habits=self.seating.habits,
+            which=self.seating.which,
+            decisions=self.decisions,
+            updates=self.updates,
+            rng=json.dumps(self.rng.bit_generator.state),
+        )
+
+    def restore(self, directory: Path) -> None:
+        """Go on from what `save` wrote; the config must be of the same game and network."""
+        self.model.set_parameters(directory / "model.zip", device="cpu")
+        with np.load(directory / "trainer.npz") as saved:
+            self.tables.take_over(saved["state"].view(self.tables.state.dtype))
+            self.seating.learner[:] = saved["learner"]
+            self.seating.habits[:] = saved["habits"]
+            self.seating.which[:] = saved["which"]
+            self.decisions, self.updates = int(saved["decisions"]), int(saved["updates"])
+            self.rng.bit_generator.state = json.loads(str(saved["rng"]))
 
     def progress(self) -> float:
         """Return the share of the training that is done, 0 .. 1."""
@@ -151,8 +177,3 @@ def new_model(tables: Tables, hidden: tuple[int, ...], seed: int) -> MaskablePPO
     model.n_envs = 1
     model._setup_model()
     return model
-
-
-def save_model(model: MaskablePPO, path: Path) -> None:
-    """Write a model so that `MaskablePPO.load` opens it."""
-    model.save(path)

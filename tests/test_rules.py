@@ -1,0 +1,402 @@
+"""Rules as data, cards as text, chance as a pure function, and the words made from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheat_env import Rules, RulesError, RulesWarning, Tables, actions, variants
+from cheat_env.__main__ import main
+from cheat_env.cards import (
+    JOKER,
+    JOKER_NAME,
+    RANKS,
+    SLOTS,
+    CardError,
+    format_cards,
+    parse_cards,
+    parse_deck,
+    parse_rank,
+)
+from cheat_env.chance import below, philox
+from cheat_env.rules import OPTION_FIELDS
+
+# --- Refusals -------------------------------------------------------------------------------------
+
+CONTRADICTIONS = [
+    ("english", {"players": [1, 4]}, "players 1"),
+    ("english", {"players": [3, 9]}, "players 9"),
+    ("english", {"players": [5, 3]}, "players [5, 3]"),
+    ("english", {"players": 4}, "players 4"),
+    ("english", {"players": [3, "6"]}, "players '6'"),
+    ("english", {"cards_per_play": [0, 4]}, "cards_per_play 0"),
+    ("english", {"cards_per_play": [3, 2]}, "cards_per_play [3, 2]"),
+    ("english", {"cards_per_play": [1, 2, 3]}, "cards_per_play [1, 2, 3]"),
+    ("english", {"cards_per_play": [True, 2]}, "cards_per_play True"),
+    ("english", {"deck": "A-Z"}, "deck 'A-Z'"),
+    ("english", {"deck": "A A 2"}, "deck 'A A 2'"),
+    ("english", {"deck": ""}, "deck ''"),
+    ("english", {"deck": "A-K", "decks": 0}, "decks 0"),
+    ("english", {"decks": 3}, "156 cards"),
+    ("english", {"decks": 1.5}, "decks 1.5"),
+    ("english", {"decks": {"3-4": 1}}, "decks: no value for 5 players"),
+    ("english", {"decks": {"few": 1}}, "decks 'few'"),
+    ("english", {"copies": 0}, "copies 0"),
+    ("english", {"copies": "4"}, "copies '4'"),
+    ("english", {"opening": "Z"}, "opening 'Z'"),
+    ("russian", {"opening": "2"}, "opening '2'"),
+    ("english", {"rank": "sideways"}, "rank 'sideways'"),
+    ("english", {"rank": ["up"]}, "rank ['up']"),
+    ("english", {"rank": None}, "rank None"),
+    ("english", {"challengers": "all"}, "challengers 'all'"),
+    ("english", {"lie_leader": "dealer"}, "lie_leader 'dealer'"),
+    ("english", {"truth_leader": 1}, "truth_leader 1"),
+    ("english", {"rank_after_challenge": "restart"}, "rank_after_challenge 'restart'"),
+    ("english", {"quads": True}, "quads True"),
+    ("english", {"removed_cards": -1}, "removed_cards -1"),
+    ("english", {"removed_cards": 50}, "50 removed"),
+    ("english", {"end": "last_in"}, "end last_in and scoring winner"),
+    ("russian", {"end": "first_out"}, "end first_out and scoring last"),
+    ("english", {"end": "never"}, "end 'never'"),
+    ("english", {"scoring": "last"}, "end first_out and scoring last"),
+    ("english", {"scoring": "points"}, "scoring 'points'"),
+    ("english", {"rank": "fixed"}, "rank fixed and rank_after_challenge continue"),
+    ("english", {"deals": 0}, "deals 0"),
+    ("english", {"deals": 2.0}, "deals 2.0"),
+    ("english", {"max_plays": 0}, "max_plays 0"),
+    ("english", {"max_plays": None}, "max_plays None"),
+    ("english", {"max_play": 7}, "max_plays"),
+    ("english", {"challenger": "next"}, "challengers"),
+    ("english", {"zebra": 1}, "zebra"),
+    ("enlgish", {}, "enlgish"),
+    ({}, {}, "base"),
+    ({"base": "poker"}, {}, "poker"),
+    ({"base": "english", "decs": 2}, {}, "decks"),
+    (None, {}, "None"),
+    (7, {}, "7"),
+]
+
+
+@pytest.mark.parametrize(("variant", "options", "named"), CONTRADICTIONS, ids=str)
+def test_contradictions_are_refused(variant, options, named):
+    """Rules that can't be played are refused in one line with the option and its value."""
+    with pytest.raises(RulesError) as error:
+        Rules.load(variant, **options)
+    assert named in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("option", OPTION_FIELDS, ids=lambda option: option.name)
+def test_wrong_type_is_refused(option):
+    """A value of a wrong type is refused like any other wrong value, whatever the option."""
+    with pytest.raises(RulesError, match=option.name):
+        Rules.load("english", **{option.name: {"x": []}})
+
+
+@pytest.mark.parametrize("players", [2, 7, 0, -1, 3.0, "3", True])
+def test_wrong_number_of_players(players):
+    """A table for a number of players that the game is not for is refused."""
+    with pytest.raises(RulesError, match="num_players"):
+        Tables("english", players)
+
+
+def test_rules_are_frozen():
+    """Nobody changes rules in the middle of a game."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Rules.load("english").deals = 2
+
+
+# --- House rules ----------------------------------------------------------------------------------
+
+
+def test_house_rules():
+    """A mapping with a base changes what it names and nothing else."""
+    base, house = Rules.load("russian"), Rules.load({"base": "russian", "quads": "mandatory"})
+    changed = {key for key, value in house.as_options().items() if base.as_options()[key] != value}
+    assert changed == {"quads"}
+    assert house.name == "russian (house rules)"
+
+
+def test_keywords_beat_house_rules():
+    """An option given by keyword wins over the mapping's."""
+    assert Rules.load({"base": "english", "deals": 2}, deals=3).deals == 3
+    assert Rules.load(Rules.load("english", deals=2), max_plays=9).deals == 2
+
+
+def test_house_rules_on_house_rules():
+    """A base may be house rules itself."""
+    inner = {"base": "english", "deals": 2}
+    house = Rules.load({"base": inner, "max_plays": 9})
+    assert (house.deals, house.max_plays, house.rank) == (2, 9, "up")
+
+
+@pytest.mark.parametrize("variant", variants())
+def test_options_come_back(variant):
+    """`as_options` is what a YAML file of the game would say."""
+    rules = Rules.load(variant)
+    again = Rules.load({"base": "english", **rules.as_options()})
+    assert again.as_options() == rules.as_options()
+    assert all(again.options(n) == rules.options(n) for n in range(rules.players[0], 6))
+
+
+def test_alias():
+    """`challengers: any` is another spelling of `anyone`."""
+    assert Rules.load("russian", challengers="any").challengers == "anyone"
+
+
+def test_deck_by_players():
+    """A deck and the number of decks may depend on the number of players."""
+    russian, marquoir = Rules.load("russian"), Rules.load("marquoir")
+    assert [len(russian.deck_for(n)) for n in range(2, 7)] == [9, 9, 13, 13, 13]
+    assert [marquoir.copies_for(n) for n in range(3, 9)] == [4, 4, 4, 4, 8, 8]
+    single = Rules.load("english", decks={"3": 1, "4-6": 2})
+    assert [single.copies_for(n) for n in range(3, 7)] == [4, 8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    "deck", ["7-A", "7 8 9 10 J Q K A", ["7", "8", "9", "10", "J", "Q", "K", "A"]]
+)
+def test_deck_as_stretch_or_list(deck):
+    """A deck is a stretch of the cycle, or its ranks one by one, in a text or a list."""
+    assert " ".join(Rules.load("english", deck=deck).deck_for(3)) == "7 8 9 10 J Q K A"
+
+
+def test_default_players():
+    """Four players, or the nearest number that the game allows."""
+    allowed = [(3, 6), (2, 3), (5, 8), (2, 8)]
+    found = [Rules.load("english", players=list(pair), decks=1).default_players for pair in allowed]
+    assert found == [4, 3, 5, 4]
+    assert Tables("russian").num_players == 4
+
+
+# --- Warnings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("deck", "players", "rank"), [("7-A", 4, "up"), ("7-K", 7, "down")])
+def test_warning_for_a_shared_factor(deck, players, rank):
+    """Ranks and players with a common factor are warned of, as a seat never gets some ranks."""
+    rules = Rules.load("english", deck=deck, players=[3, 7], opening="7", rank=rank)
+    with pytest.warns(RulesWarning, match="share a factor"):
+        rules.options(players)
+
+
+@pytest.mark.parametrize(("deck", "players", "rank"), [("7-A", 3, "up"), ("7-A", 4, "free")])
+def test_no_warning_without_one(deck, players, rank):
+    """No warning without a common factor, nor where the rank does not walk round the deck."""
+    rules = Rules.load("english", deck=deck, opening="7", rank=rank)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rules.options(players)
+
+
+def test_published_games_do_not_warn(game):
+    """No published game at a legal number of players is warned of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Tables(*game)
+
+
+# --- Words ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", OPTION_FIELDS, ids=lambda option: option.name)
+def test_option_is_explained(option):
+    """Every option says what it means and which published games use it."""
+    assert option.metadata["meaning"]
+    assert option.metadata["used_by"]
+
+
+@pytest.mark.parametrize("variant", variants())
+def test_command_rules(variant, capsys):
+    """`python -m cheat_env rules NAME` prints the title, every option and the sources."""
+    assert main(["rules", variant]) == 0
+    printed = capsys.readouterr().out
+    rules = Rules.load(variant)
+    assert rules.title in printed
+    for option in OPTION_FIELDS:
+        assert f"\n  {option.name}: " in printed
+        assert option.metadata["meaning"] in printed
+    assert rules.sources and all(source in printed for source in rules.sources)
+
+
+def test_command_rules_lists_the_games(capsys):
+    """`python -m cheat_env rules` lists every game with its title."""
+    assert main(["rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == variants()
+    assert all(Rules.load(name).title in line for name, line in zip(variants(), lines, strict=True))
+
+
+def test_command_rules_unknown(capsys):
+    """An unknown game: exit 2 and one line that names it."""
+    assert main(["rules", "poker"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and "poker" in err and err.count("\n") == 1
+
+
+def test_command_layouts(capsys):
+    """`python -m cheat_env layouts` prints each action group and each field."""
+    assert main(["layouts"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"`{group.name}`" in printed for group in actions.GROUPS)
+    assert all(f"`{name}`" in printed for name in ("own_hand", "tallies"))
+
+
+def test_action_table():
+    """46 actions, each with a name of its own, the groups one after another."""
+    assert actions.NUM_ACTIONS == 46
+    assert len({actions.name(a) for a in range(46)}) == 46
+    first = 0
+    for group in actions.GROUPS:
+        assert group.first == first
+        first += group.length
+    assert first == 46
+
+
+@pytest.mark.parametrize(
+    ("action", "name", "words"),
+    [
+        (0, "pick_0", "pick Q"),
+        (1, "pick_1", "pick K"),
+        (2, "pick_2", "pick A"),
+        (13, "pick_joker", "pick Jo"),
+        (14, "lay", "lay"),
+        (15, "accept", "accept"),
+        (16, "challenge", "challenge"),
+        (17, "announce_0", "announce Q"),
+        (30, "discard_0", "discard Q"),
+        (43, "keep", "keep"),
+        (44, "pass", "pass"),
+        (45, "believe", "believe"),
+    ],
+)
+def test_words_of_actions(action, name, words):
+    """A relative rank is counted round the deck from the rank in force."""
+    deck = parse_deck("A-K")
+    assert (actions.name(action), actions.words(action, deck, deck.index("Q"))) == (name, words)
+
+
+# --- Cards ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        ("A-K", "A 2 3 4 5 6 7 8 9 10 J Q K"),
+        ("2-A", "2 3 4 5 6 7 8 9 10 J Q K A"),
+        ("6-A", "6 7 8 9 10 J Q K A"),
+        ("Q-2", "Q K A 2"),
+        ("7-7", "7"),
+        (" A 2  7 J ", "A 2 7 J"),
+    ],
+)
+def test_parse_deck(text, ranks):
+    """A deck is a stretch of the cycle or a list, in that order."""
+    assert " ".join(parse_deck(text)) == ranks
+
+
+@pytest.mark.parametrize("text", ["", "-", "A-", "-A", "1-K", "A-K-2", "A,2", "A A", "Jo", "a-k"])
+def test_parse_deck_refuses(text):
+    """What is no deck is refused with its text."""
+    with pytest.raises(CardError, match="deck"):
+        parse_deck(text)
+
+
+@given(st.lists(st.sampled_from(RANKS), min_size=1, unique=True))
+def test_deck_round_trip(ranks):
+    """A list of different ranks is a deck in its own order."""
+    deck = parse_deck(" ".join(ranks))
+    assert list(deck) == ranks
+    assert [parse_rank(rank, deck) for rank in deck] == list(range(len(deck)))
+
+
+@given(st.sampled_from(RANKS), st.sampled_from(RANKS))
+def test_deck_stretch(first, last):
+    """A stretch goes up from its first to its last rank, through K A where it must."""
+    deck = parse_deck(f"{first}-{last}")
+    places = [RANKS.index(rank) for rank in deck]
+    assert (deck[0], deck[-1]) == (first, last)
+    assert all((b - a) % 13 == 1 for a, b in pairwise(places))
+    assert len(set(deck)) == len(deck)
+
+
+@given(st.data(), st.lists(st.sampled_from(RANKS), min_size=1, unique=True))
+def test_cards_round_trip(data, ranks):
+    """Counts come back from their text, for every deck and any order of the cards."""
+    deck = tuple(ranks)
+    counts = np.zeros(SLOTS, np.int8)
+    counts[: len(deck)] = data.draw(
+        st.lists(st.integers(0, 8), min_size=len(deck), max_size=len(deck))
+    )
+    counts[JOKER] = data.draw(st.integers(0, 3))
+    words = format_cards(counts, deck).split()
+    assert len(words) == counts.sum()
+    assert words.count(JOKER_NAME) == counts[JOKER]
+    shuffled = " ".join(data.draw(st.permutations(words)))
+    assert (parse_cards(shuffled, deck) == counts).all()
+
+
+@pytest.mark.parametrize("text", ["1", "7,8", "a", "7 8 Z", "11", "joker", "7♣"])
+def test_parse_cards_refuses(text):
+    """What is no card of the deck is refused."""
+    with pytest.raises(CardError, match="rank"):
+        parse_cards(text, parse_deck("A-K"))
+
+
+@given(st.text())
+def test_any_text_is_cards_or_refused(text):
+    """No text makes the parser fail in another way."""
+    try:
+        counts = parse_cards(text, parse_deck("6-A"))
+    except CardError:
+        return
+    assert counts.sum() == len(text.split())
+
+
+# --- Chance ---------------------------------------------------------------------------------------
+
+KNOWN_ANSWERS = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000",
+     "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff",
+     "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0",
+     "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]  # fmt: skip
+
+
+def words(text: str) -> list[int]:
+    return [int(word, 16) for word in text.split()]
+
+
+@pytest.mark.parametrize(("counter", "key", "answer"), KNOWN_ANSWERS)
+def test_philox_known_answers(counter, key, answer):
+    """Philox4x32-10 gives the answers that Random123 publishes."""
+    low, high = words(key)
+    numbers = philox(np.uint64(low | high << 32), *map(np.uint64, words(counter)))
+    assert [int(number) for number in numbers] == words(answer)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 7, 104])
+def test_below(bound):
+    """A word is spread evenly over 0 .. bound-1."""
+    found = [below(np.uint64(word), bound) for word in (0, 2**31, 2**32 - 1)]
+    assert found == [0, bound // 2, bound - 1]
+
+
+def test_deal_depends_on_seed_table_and_match_alone():
+    """The cards are a function of seed, table's number and match, not of how many tables."""
+    many, few = Tables("english", 4, 16, seed=9), Tables("english", 4, 4, seed=9)
+    assert (many.state[:4] == few.state).all()
+    hands = many.state["hand"].reshape(16, -1)
+    assert len(np.unique(hands, axis=0)) == 16
+    few.reset(9, deals=1)
+    assert not (many.state["hand"][:4] == few.state["hand"]).all(axis=(1, 2)).any()
+    few.reset(10)
+    assert not (many.state["hand"][:4] == few.state["hand"]).all(axis=(1, 2)).any()

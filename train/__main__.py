@@ -1,0 +1,56 @@
+"""`python -m train`: train an agent by self-play, then evaluate it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from agents import AgentError, load
+from cheat_env import RulesError
+from train.config import Config, ConfigError, fail, parse
+from train.run import Run
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    console = Console()
+    try:
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        config, resume = parse(words)
+        if resume:
+            config, _ = parse(["--config", str(Path(resume) / "config.yaml"), *words])
+            config = _in_directory(config, Path(resume))
+        elif not config.name:
+            config = replace(config, name=_free_name(config))
+        for name in config.evaluation.against:
+            load(name)
+        run = Run(config, resume is not None, console)
+    except (ConfigError, RulesError, AgentError) as error:
+        return fail(error)
+    if not run.train():
+        console.print(f"stopped; go on with: python -m train --resume {run.directory}")
+        return INTERRUPTED
+    console.print(f"model and metrics are in {run.directory}; evaluating")
+    run.evaluate()
+    return 0
+
+
+def _in_directory(config: Config, directory: Path) -> Config:
+    output = replace(config.output, directory=str(directory.parent))
+    return replace(config, name=directory.name, output=output)
+
+
+def _free_name(config: Config) -> str:
+    """Return the variant's name, with a number where a run has it already."""
+    names = [config.game.variant, *(f"{config.game.variant}-{i}" for i in range(2, 10_000))]
+    return next(n for n in names if not (Path(config.output.directory) / n).exists())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

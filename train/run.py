@@ -1,0 +1,244 @@
+"""A training run: its directory, progress, checkpoints, metrics and the table at the end."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import signal
+import time
+from collections import deque
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from agents import load
+from agents.learned import LearnedAgent
+from cheat_env.files import write, write_text
+from train import evaluate
+from train.config import Config, ConfigError, dump
+from train.rollout import Played
+from train.selfplay import Metrics, SelfPlay
+
+#: Updates over which the displayed shares are taken.
+WINDOW = 50
+#: Seconds between lines where the output is no terminal.
+QUIET_SECONDS = 30
+CHECKPOINTS_KEPT = 2
+
+
+class Interrupt:
+    """Notes the first Ctrl-C, so that the training can end cleanly; the second ends it at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupt:
+        self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+class Run:
+    """A training run in its directory.
+
+    Args:
+        config: the resolved config.
+        resume: go on from the directory's last checkpoint.
+        console: where to print.
+
+    Raises `ConfigError` where the directory is taken, or has nothing to resume.
+    """
+
+    def __init__(self, config: Config, resume: bool, console: Console) -> None:
+        self.config = config
+        self.console = console
+        self.directory = config.run_directory
+        self.seconds = 0.0
+        self.window: deque[tuple[Played, int, float]] = deque(maxlen=WINDOW)
+        checkpoints = self.checkpoints()
+        if resume and not checkpoints:
+            raise ConfigError(f"resume {self.directory}: there is no checkpoint")
+        if not resume and self.directory.exists():
+            raise ConfigError(
+                f"name {self.directory.name!r}: {self.directory} exists;"
+                f" give another --name, or --resume {self.directory}"
+            )
+        self.training = SelfPlay(config)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        write_text(self.directory / "config.yaml", dump(config))
+        if resume:
+            self.training.restore(checkpoints[-1])
+            self.seconds = float((checkpoints[-1] / "seconds").read_text())
+        self.metrics = MetricsFile(self.directory / "metrics.csv", self.training.decisions)
+        self.writer = _tensorboard(self.directory) if config.output.tensorboard else None
+
+    def checkpoints(self) -> list[Path]:
+        """Return the complete checkpoints, oldest first."""
+        return sorted((self.directory / "checkpoints").glob("[0-9]*"))
+
+    def train(self) -> bool:
+        """Train to the end; returns False where Ctrl-C came first. Leaves a checkpoint."""
+        training, total = self.training, self.config.learner.total_decisions
+        start, saved, said = time.monotonic() - self.seconds, time.monotonic(), 0.0
+        self.console.print(f"training {self.directory} to {total:,} decisions")
+        with Interrupt() as interrupt, self._progress() as progress:
+            task = progress.add_task("", total=total, completed=training.decisions, note="")
+            while training.decisions < total and not interrupt.asked:
+                began, before = time.monotonic(), training.decisions
+                metrics, played = training.iterate()
+                now = time.monotonic()
+                self.seconds = now - start
+                self.window.append((played, training.decisions - before, now - began))
+                self._log(metrics)
+                progress.update(task, completed=training.decisions, note=self._note())
+                if not self.console.is_terminal and now - said > QUIET_SECONDS:
+                    self.console.print(f"{training.decisions:>12,}  {self._note()}")
+                    said = now
+                if now - saved > 60 * self.config.output.checkpoint_minutes:
+                    self.checkpoint()
+                    saved = now
+        self.checkpoint()
+        write(self.directory / "model.zip", training.model.save)
+        self.metrics.close()
+        if self.writer:
+            self.writer.close()
+        return training.decisions >= total
+
+    def checkpoint(self) -> None:
+        """Write a checkpoint, whole or not at all, and drop the oldest."""
+        place = self.directory / "checkpoints" / f"{self.training.decisions:012d}"
+        unfinished = place.with_name(f".unfinished.{os.getpid()}")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        self.training.save(unfinished)
+        (unfinished / "seconds").write_text(repr(self.seconds))
+        self.metrics.flush()
+        if place.exists():
+            shutil.rmtree(unfinished)
+        else:
+            unfinished.replace(place)
+        for old in self.checkpoints()[:-CHECKPOINTS_KEPT]:
+            shutil.rmtree(old)
+
+    def evaluate(self) -> None:
+        """Play the trained policy against the config's opponents; print and write the table."""
+        game, asked = self.config.game, self.config.evaluation
+        agent = LearnedAgent(self.directory.name, self.training.policy)
+        matches = evaluate.evaluate(
+            game.variant,
+            game.num_players,
+            [agent],
+            [load(name) for name in asked.against],
+            asked.deals,
+            asked.seed,
+            game.rules,
+        )
+        evaluate.write(matches, self.directory)
+        evaluate.show(matches, self.console)
+
+    def recent(self) -> tuple[Played, float]:
+        """Return what ended in the last updates, and decisions per second over them."""
+        played = Played(len(self.training.seating.names))
+        for part, _, _ in self.window:
+            played.add(part)
+        decisions = sum(count for _, count, _ in self.window)
+        return played, decisions / max(sum(seconds for _, _, seconds in self.window), 1e-9)
+
+    def _note(self) -> str:
+        played, speed = self.recent()
+        truncated = played.truncated / max(played.deals, 1)
+        shares = " ".join(
+            f"{name} {100 * share:.0f}"
+            for name, share in zip(self.training.seating.names, played.shares(), strict=True)
+            if np.isfinite(share)
+        )
+        return f"{speed:,.0f}/s  truncated {100 * truncated:.1f}%  won% {shares}"
+
+    def _log(self, metrics: Metrics) -> None:
+        training = self.training
+        played, speed = self.recent()
+        shares = {
+            f"won/{name.replace(' ', '_')}": float(share)
+            for name, share in zip(training.seating.names, played.shares(), strict=True)
+        }
+        row = {
+            "decisions": training.decisions,
+            "updates": training.updates,
+            "seconds": round(self.seconds, 2),
+            "decisions_per_second": round(speed),
+            "deals": played.deals,
+            "truncated": played.truncated / max(played.deals, 1),
+            **shares,
+            **metrics,
+        }
+        self.metrics.add(row)
+        if self.writer:
+            for name, value in row.items():
+                self.writer.add_scalar(f"train/{name}", value, training.decisions)
+
+    def _progress(self) -> Progress:
+        return Progress(
+            BarColumn(bar_width=20),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=self.console,
+            disable=not self.console.is_terminal,
+        )
+
+
+class MetricsFile:
+    """metrics.csv: one row an update; rows after the checkpoint that is resumed are dropped."""
+
+    def __init__(self, path: Path, decisions: int) -> None:
+        self.path = path
+        kept: list[dict[str, str]] = []
+        if path.exists():
+            with path.open(newline="") as file:
+                kept = [row for row in csv.DictReader(file) if int(row["decisions"]) <= decisions]
+        self._writer: csv.DictWriter[str] | None = None
+        self._file = path.open("w", newline="")
+        for row in kept:
+            self.add(row)
+        self.flush()
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add a row; the first one names the columns."""
+        if self._writer is None:
+            self._writer = csv.DictWriter(self._file, list(row))
+            self._writer.writeheader()
+        self._writer.writerow(row)
+
+    def flush(self) -> None:
+        """Bring what was added to the disk."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _tensorboard(directory: Path) -> Any:
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(directory / "tensorboard"))
