@@ -87,10 +87,15 @@ class CheatPolicy(MaskableActorCriticPolicy):
     def logits_and_value(
         self, observation: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return masked log-probabilities (n, 46) and values (n,) of float observations (n, D)."""
-        features = self.features_extractor(observation)
-        logits = self.action_net(features).float().masked_fill(~mask, MASKED)
-        return torch.log_softmax(logits, dim=1), self.value_net(features).float().flatten()
+        """Return masked log-probabilities (n, 46) and values (n,) of float observations (n, D).
+
+        The heads compute in float32 also where the torso does not: a probability ratio is no place
+        for rounding.
+        """
+        features = self.features_extractor(observation).float()
+        with torch.autocast("cpu", enabled=False):
+            logits = self.action_net(features).masked_fill(~mask, MASKED)
+            return torch.log_softmax(logits, dim=1), self.value_net(features).flatten()
 
 
 def sample(log_probabilities: NDArray[np.float32], draws: NDArray[np.float64]) -> NDArray[np.int64]:
