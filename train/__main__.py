@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from agents import AgentError, load
 from cheat_env import RulesError
 from train.config import Config, ConfigError, fail, parse
+from train.evaluate import wide_console
 from train.run import Run
 
 INTERRUPTED = 130
@@ -19,7 +18,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    console = Console()
+    console = wide_console()
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         config, resume = parse(words)

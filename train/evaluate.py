@@ -168,6 +168,7 @@ def evaluate(
 
 # --- Tables and files -----------------------------------------------------------------------------
 
+WIDTH = 110
 COLUMNS = ("agent", "against", "won", "95%", "lost", "truncated", "plays", "deals")
 
 
@@ -201,6 +202,12 @@ def title(match: Match) -> str:
     )
 
 
+def wide_console() -> Console:
+    """Return a console that has room for the table also where the output is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDTH)
+
+
 def show(matches: Sequence[Match], console: Console) -> None:
     """Print the matches as a table."""
     table = Table(title=title(matches[0]))
@@ -208,7 +215,7 @@ def show(matches: Sequence[Match], console: Console) -> None:
         table.add_column(column, no_wrap=True)
     for cells in rows(matches):
         table.add_row(*cells)
-    console.print(table, crop=False, overflow="ignore", soft_wrap=True)
+    console.print(table)
 
 
 def markdown(matches: Sequence[Match]) -> str:
@@ -237,7 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="what the deals are drawn from")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write JSON and Markdown")
     options = parser.parse_args(arguments)
-    console = Console()
+    console = wide_console()
     try:
         players = options.players or Rules.load(options.variant).default_players
         if options.deals < 1 or options.seed < 0:
