@@ -114,6 +114,13 @@ def _relative(env: AECEnv, rank: int) -> int:
     return (rank - base_rank(table_of(env))) % len(env.unwrapped.tables.deck)
 
 
+def turned(cards: np.ndarray, table: Any, ranks: int) -> np.ndarray:
+    """Return counts by rank of the deck as counts by relative rank, absent ranks 0."""
+    found = np.zeros_like(cards)
+    found[:ranks] = np.roll(cards[:ranks], -max(int(table["rank"]), 0))
+    return found
+
+
 def results(env: AECEnv) -> dict[str, float]:
     """Answer every dead agent with None and return what each `last` paid."""
     paid = {}

@@ -1,24 +1,20 @@
-"""What a seat sees: the layout, each field from every seat, and nothing of the hidden cards."""
+"""What a seat sees: the layout, and each field from every seat."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from conftest import GAMES, VARIANTS, random_match
 from positions import mask, place, position, say, table_of
+from random_positions import Position, observed, players_of, positions
 
 from cheat_env import Tables, raw_env
-from cheat_env import actions as act
-from cheat_env.cards import RANKS, Deck
-from cheat_env.engine import base_rank, legal_actions
-from cheat_env.observations import LAYOUTS, MEMORY, TABLE, TRUTH, Layout, encode, layout, text, view
-from cheat_env.render import ansi
+from cheat_env.cards import RANKS
+from cheat_env.engine import base_rank
+from cheat_env.observations import LAYOUTS, MEMORY, TABLE, TRUTH, Layout, layout, text, view
 from cheat_env.state import (
     ANNOUNCE,
     FIELDS,
@@ -29,69 +25,8 @@ from cheat_env.state import (
     PLAY,
     QUADS,
     WINDOW,
-    State,
     allocate,
 )
-
-
-class Position(NamedTuple):
-    """One random position: a state (1,), and what it is a position of."""
-
-    variant: str
-    state: State
-    options: Any
-    deck: Deck
-
-    @property
-    def table(self) -> Any:
-        """The table."""
-        return self.state[0]
-
-    @property
-    def kind(self) -> str:
-        """Name the phase, and apart from it the middle of a play."""
-        table = self.table
-        return "picking" if table["picked_size"] else PHASES[table["phase"]]
-
-
-@cache
-def positions() -> tuple[Position, ...]:
-    """Return random positions of every game, at most eight of a kind for each."""
-    found = []
-    for variant, players in GAMES:
-        kept: Counter[str] = Counter()
-        for seed in range(3):
-            for number, (tables, _) in enumerate(random_match(variant, players, seed, deals=1)):
-                if number > 1500:
-                    break
-                state = tables.state.copy()
-                here = Position(variant, state, tables.options, tables.deck)
-                rare = here.kind == "quads"
-                if (number % 13 == 0 or rare) and kept[here.kind] < 3 * (seed + 1) + 6 * rare:
-                    kept[here.kind] += 1
-                    found.append(here)
-    return tuple(found)
-
-
-def observed(here: Position, seat: int, chosen: Layout = MEMORY) -> np.ndarray:
-    """Return what a seat observes of a position."""
-    out = np.empty(chosen.size, np.int8)
-    encode(here.table, here.options, seat, out)
-    return out
-
-
-def players_of(here: Position) -> range:
-    """Return the seats of a position."""
-    return range(int(here.options["players"]))
-
-
-def turned(cards: np.ndarray, here: Position) -> np.ndarray:
-    """Return counts by rank of the deck as counts by relative rank, absent ranks 0."""
-    ranks = len(here.deck)
-    found = np.zeros_like(cards)
-    found[:ranks] = np.roll(cards[:ranks], -max(int(here.table["rank"]), 0))
-    return found
-
 
 # --- Layout ---------------------------------------------------------------------------------------
 
@@ -179,7 +114,7 @@ def test_own_hand_is_the_seats_own() -> None:
     for here in positions():
         for seat in players_of(here):
             own = view(observed(here, seat))["own_hand"]
-            assert np.array_equal(own, turned(here.table["hand"][seat], here))
+            assert np.array_equal(own, here.turned(here.table["hand"][seat]))
 
 
 def test_picked_cards_are_the_pickers_own() -> None:
@@ -188,7 +123,7 @@ def test_picked_cards_are_the_pickers_own() -> None:
         for seat in players_of(here):
             picked = view(observed(here, seat))["picked"]
             own = here.table["picked"] * (seat == here.table["turn"])
-            assert np.array_equal(picked, turned(own, here))
+            assert np.array_equal(picked, here.turned(own))
 
 
 def shown_phase(table: Any, seat: int) -> int:
@@ -216,7 +151,7 @@ def test_public_fields() -> None:
             assert np.flatnonzero(seen["claimant"]).tolist() == by
             for name, field in (("hand_sizes", "hand_size"), ("out", "out"), ("scores", "score")):
                 assert seen[name].tolist() == [*table[field][around], *[0] * (8 - players)]
-            assert seen["quads"].tolist() == turned(table["quads"], here).tolist()
+            assert seen["quads"].tolist() == here.turned(table["quads"]).tolist()
 
 
 def test_rule_flags() -> None:
@@ -240,7 +175,7 @@ def test_own_pile_is_what_the_seat_laid() -> None:
         table = here.table
         for seat in players_of(here):
             own = table["pile"][seat] + table["group"] * (seat == table["claimant"])
-            assert np.array_equal(view(observed(here, seat))["own_pile"], turned(own, here))
+            assert np.array_equal(view(observed(here, seat))["own_pile"], here.turned(own))
 
 
 def test_what_is_known_of_a_hand_is_there() -> None:
@@ -256,7 +191,7 @@ def test_what_is_known_of_a_hand_is_there() -> None:
             for seat in range(players):
                 known = view(observed(here, seat))["known"]
                 for i in range(1, players):
-                    held = turned(here.table["hand"][(seat + i) % players], here)
+                    held = here.turned(here.table["hand"][(seat + i) % players])
                     assert (known[i - 1] <= held).all()
                     certain += int(known[i - 1].sum())
                 assert not known[players - 1 :].any()
@@ -369,155 +304,7 @@ def test_text_of_every_position() -> None:
             assert (0 if own == ["none"] else len(own)) == sizes
 
 
-# --- The hidden cards -----------------------------------------------------------------------------
-
-#: How many exchanges are tried for each seat of each position.
-SWAPS = 8
-Observe = Callable[[Position, int], Any]
-
-
-def visible(here: Position, seat: int) -> Any:
-    """Return everything that a seat is ever shown of a position."""
-    allowed = np.zeros(act.NUM_ACTIONS, np.int8)
-    if seat == here.table["turn"]:
-        legal_actions(here.table, here.options, allowed)
-    long, short = observed(here, seat), observed(here, seat, TABLE)
-    words = text(long, here.deck), text(short, here.deck)
-    drawn = ansi(here.table, here.options, here.deck, seat=seat)
-    return long.tobytes(), short.tobytes(), allowed.tobytes(), words, drawn
-
-
-def hidden(here: Position, seat: int) -> dict[str, np.ndarray]:
-    """Return the places whose cards a seat can't see, as views of the position's table."""
-    table = here.table
-    others = [other for other in players_of(here) if other != seat]
-    places = {f"hand {other}": table["hand"][other] for other in others}
-    places |= {f"pile {other}": table["pile"][other] for other in others}
-    if table["group_size"] and table["claimant"] != seat:
-        places["group"] = table["group"]
-    return places | {"aside": table["aside"]}
-
-
-def knowledge_holds(here: Position, seat: int) -> bool:
-    """Say whether every card that the seat is certain of is still where it must be (K2)."""
-    table = here.table
-    for other in players_of(here):
-        held = table["hand"][other].copy()
-        if table["group_size"] and other == table["claimant"]:
-            held += table["group"]
-        if other != seat and (table["known"][seat, other] > held).any():
-            return False
-    return True
-
-
-def swapped(
-    here: Position, seat: int, rng: np.random.Generator
-) -> Iterator[tuple[tuple[str, str], Position]]:
-    """Yield positions that differ from `here` only in the hidden cards of a seat."""
-    for _ in range(SWAPS):
-        copied = here._replace(state=here.state.copy())
-        places = hidden(copied, seat)
-        for _ in range(6):
-            one, other = rng.choice(sorted(places), 2, replace=False)
-            from_one, from_other = movable(copied, one, places), movable(copied, other, places)
-            if not (from_one.any() and from_other.any()):
-                continue
-            a = int(rng.choice(np.flatnonzero(from_one)))
-            b = int(rng.choice(np.flatnonzero(from_other)))
-            if a == b:
-                continue
-            exchange(places[one], places[other], a, b)
-            if not knowledge_holds(copied, seat):
-                exchange(places[one], places[other], b, a)
-                continue
-            yield tuple(sorted(name.split()[0] for name in (one, other))), copied
-            break
-
-
-def exchange(one: np.ndarray, other: np.ndarray, a: int, b: int) -> None:
-    """Give card `a` of one place for card `b` of another."""
-    one[a] -= 1
-    one[b] += 1
-    other[b] -= 1
-    other[a] += 1
-
-
-def movable(here: Position, name: str, places: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the cards of a place that are free to move: not those picked for a play."""
-    picked = name == f"hand {here.table['turn']}"
-    return places[name] - here.table["picked"] * picked
-
-
-def leaks(
-    observe: Observe, among: tuple[Position, ...]
-) -> tuple[Counter[str], Counter[tuple[str, ...]]]:
-    """Return where `observe` tells hidden cards apart, and which exchanges were tried."""
-    rng, found = np.random.default_rng(3), Counter[str]()
-    tried: Counter[tuple[str, ...]] = Counter()
-    for here in among:
-        for seat in players_of(here):
-            before = observe(here, seat)
-            for kind, other in swapped(here, seat, rng):
-                tried[(here.variant, here.kind, *kind)] += 1
-                if observe(other, seat) != before:
-                    found[f"{here.variant}, {here.kind}: {' and '.join(kind)}"] += 1
-    return found, tried
-
-
-def test_hidden_cards_change_nothing_that_is_seen() -> None:
-    """K1: exchanging cards that a seat can't see leaves all that it is shown as it was."""
-    found, tried = leaks(visible, positions())
-    assert found == Counter()
-    for variant in VARIANTS:
-        for kind in ("play", "picking"):
-            assert tried[(variant, kind, "hand", "hand")] > 10
-            assert tried[(variant, kind, "hand", "pile")] > 5
-    for variant in ("english", "marquoir"):
-        assert tried[(variant, "window", "group", "hand")] > 10
-    assert tried[("russian", "play", "group", "hand")] > 5
-    assert tried[("russian", "quads", "hand", "hand")] > 5
-    for kind in ("announce", "play", "picking", "quads"):
-        assert tried[("russian", kind, "aside", "hand")] > 5
-    assert tried[("marquoir", "announce", "hand", "hand")] > 5
-
-
-def _leaky(name: str) -> Observe:
-    """Return an observer that is also told one thing that it must not know."""
-
-    def observe(here: Position, seat: int) -> Any:
-        table = here.table
-        told = {
-            "next hand": table["hand"][(seat + 1) % len(players_of(here))],
-            "pile": table["pile"].sum(axis=0),
-            "group": table["group"][max(int(table["claim"]), 0)],
-            "aside": table["aside"],
-        }[name]
-        return observed(here, seat).tobytes(), np.asarray(told).tobytes()
-
-    return observe
-
-
-@pytest.mark.parametrize("name", ["next hand", "pile", "group", "aside"])
-def test_the_exchange_finds_leaks(name: str) -> None:
-    """The property above fails for an observer that sees a hidden card."""
-    found, _ = leaks(_leaky(name), positions()[::5])
-    assert found.total() > 10
-
-
-def test_another_seats_memory_is_not_seen() -> None:
-    """What the others know, and what they have picked, is not part of what a seat is shown."""
-    rng = np.random.default_rng(4)
-    for here in positions():
-        for seat in players_of(here):
-            copied = here._replace(state=here.state.copy())
-            table = copied.table
-            others = [other for other in players_of(here) if other != seat]
-            table["known"][others] = rng.integers(0, 4, table["known"][others].shape)
-            if table["phase"] == PLAY and table["turn"] != seat:
-                table["picked"][:] = 0
-                table["picked"][int(rng.integers(len(here.deck)))] = 1
-                table["picked_size"] = 1
-            assert visible(copied, seat) == visible(here, seat)
+# --- Nothing to see -------------------------------------------------------------------------------
 
 
 def test_an_empty_table_is_seen_too() -> None:

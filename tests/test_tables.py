@@ -1,4 +1,4 @@
-"""Many tables at once play the same games as one, and refuse what is not legal."""
+"""Many tables at once play the same games as one, and deal by number."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import VARIANTS, Lottery
+from playing import ARRAYS, Chooser
 from positions import same
 
-from cheat_env import IllegalAction, Tables, raw_env
+from cheat_env import Tables, raw_env
 from cheat_env import actions as act
-from cheat_env.bench import choose_random
 from cheat_env.dealing import match_over, next_deal, start_match
 from cheat_env.engine import apply, legal_actions
 from cheat_env.observations import MEMORY, encode
@@ -22,7 +22,6 @@ from cheat_env.rules import Rules
 from cheat_env.state import DTYPE, OVER, allocate
 
 STEPS = 700
-ARRAYS = ("observation", "action_mask", "seat", "reward", "terminated", "truncated")
 Shown = tuple[Any, bytes, bytes, int]
 
 
@@ -54,10 +53,10 @@ def by_tables(
     made = Tables(variant, players, num_tables, threads=threads, max_plays=60, deals=2)
     made.reset(3, numbers=None if num_tables > 1 else number)
     row = number if num_tables > 1 else 0
-    lottery, others = Lottery(3), np.random.default_rng(1)
+    lottery, others = Lottery(3), Chooser(1)
     for _ in range(STEPS):
         yield shown(made, row)
-        actions = (made.action_mask * others.random(made.action_mask.shape)).argmax(axis=1)
+        actions = others.choose(made.action_mask)
         actions[row] = lottery.choose(made.action_mask[row])
         made.step(actions)
 
@@ -219,218 +218,3 @@ def test_dealers_are_drawn_by_lot_and_move_on(variant: str) -> None:
         assert not match_over(state[t], options)
         next_deal(state[t], options)
         assert state[t]["dealer"] == (first[t] + 1) % 4
-
-
-# --- What is refused ------------------------------------------------------------------------------
-
-
-def bytes_of(tables: Tables) -> list[bytes]:
-    """Return every array of some tables as bytes."""
-    return [tables.state.tobytes(), *[getattr(tables, name).tobytes() for name in ARRAYS]]
-
-
-@pytest.mark.parametrize("auto_reset", [True, False])
-def test_an_illegal_action_is_named_and_changes_nothing(
-    game: tuple[str, int], auto_reset: bool
-) -> None:
-    """The error names table, seat, action and what is legal; no byte of any table is touched."""
-    tables, lottery = Tables(*game, 8, seed=1, auto_reset=auto_reset), Lottery(1)
-    for _ in range(15):
-        tables.step(np.array([lottery.choose(mask) for mask in tables.action_mask]))
-    actions = np.array([lottery.choose(mask) for mask in tables.action_mask])
-    legal = np.flatnonzero(tables.action_mask[3])
-    for wrong in (int(np.flatnonzero(tables.action_mask[3] == 0)[0]), -1, 46, 10**12, -(2**62)):
-        actions[3], before = wrong, bytes_of(tables)
-        with pytest.raises(IllegalAction) as caught:
-            tables.step(actions)
-        assert bytes_of(tables) == before
-        message = str(caught.value)
-        assert message.startswith(f"table 3, seat {tables.seat[3]}: action {wrong}")
-        told = ", ".join(f"{action} {act.name(action)}" for action in legal)
-        assert message.endswith(f"legal: {told}")
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        None,
-        3,
-        [0],
-        [0, 0, 0],
-        [[0, 0]],
-        [0.0, 0.0],
-        [float("nan"), 0],
-        [None, 0],
-        ["0", "0"],
-        [True, True],
-        [],
-        np.array([2**64 - 1, 0], np.uint64),
-        np.array([0, 0], object),
-    ],
-    ids=str,
-)
-def test_what_are_no_actions_is_refused(wrong: Any) -> None:
-    """Other types, shapes, nothing and no-numbers raise and change nothing."""
-    tables = Tables("russian", 2, 2)
-    before = bytes_of(tables)
-    with pytest.raises(IllegalAction):
-        tables.step(wrong)
-    assert bytes_of(tables) == before
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64])
-def test_every_integer_type_is_taken(dtype: Any) -> None:
-    """Actions may come in any integer type, in any memory order."""
-    tables, plain = Tables("english", 4, 3), Tables("english", 4, 3)
-    for _ in range(30):
-        actions = tables.action_mask.argmax(axis=1)
-        strided = np.zeros((3, 2), dtype)
-        strided[:, 0] = actions
-        tables.step(strided[:, 0])
-        plain.step(actions)
-    assert same(tables.state, plain.state)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [None, float("nan"), 1.0, True, "0", [0], 46, -1, 10**30, np.uint64(2**63 + 3)],
-    ids=str,
-)
-def test_the_environment_refuses_them_too(wrong: Any) -> None:
-    """The environment of one table refuses the same, and names the seat."""
-    game = raw_env("russian", 2)
-    game.reset(seed=1)
-    seat, before = game.tables.seat[0], bytes_of(game.tables)
-    with pytest.raises(IllegalAction, match=f"seat {seat}: action"):
-        game.step(wrong)
-    assert bytes_of(game.tables) == before
-    assert game.actions_played == []
-
-
-# --- The end of a match ---------------------------------------------------------------------------
-
-
-def test_a_finished_table_waits(game: tuple[str, int]) -> None:
-    """Without auto_reset it keeps state and flags, its mask is empty and actions do nothing."""
-    tables = Tables(*game, 3, seed=4, auto_reset=False, deals=1, max_plays=40)
-    lottery = Lottery(4)
-    for _ in range(40 * 16):
-        actions = np.array([lottery.choose(m) if m.any() else -7 for m in tables.action_mask])
-        done = tables.terminated | tables.truncated
-        before, kept = tables.state.copy(), [getattr(tables, n).copy() for n in ARRAYS]
-        tables.step(actions)
-        assert same(before[done], tables.state[done])
-        for name, old in zip(ARRAYS, kept, strict=True):
-            new = getattr(tables, name)[done]
-            assert np.array_equal(new, old[done] if name != "reward" else np.zeros_like(new))
-        if done.all():
-            break
-    assert done.all()
-    assert (tables.state["phase"] == OVER).all()
-    assert not tables.action_mask.any()
-
-
-def test_rewards_of_a_deal_sum_to_zero(game: tuple[str, int]) -> None:
-    """Who ends a deal by the rules is paid what the others pay; nothing else is ever paid."""
-    tables, lottery, ends = Tables(*game, 32, seed=6, max_plays=150), Chooser(), 0
-    for _ in range(1500):
-        before = tables.state.copy()
-        masks = tables.action_mask.copy()
-        masks[::2] = POLICIES["accepts"](masks[::2])
-        tables.step(lottery.choose(masks))
-        paid = tables.reward.any(axis=1)
-        anew = tables.state["plays"] < before["plays"]
-        assert np.array_equal(paid, anew & ~tables.truncated)
-        assert tables.reward.sum(axis=1) == pytest.approx(np.zeros(32), abs=1e-5)
-        assert not (tables.terminated & tables.truncated).any()
-        assert not (tables.terminated & ~paid).any()
-        ends += int(paid.sum())
-    assert ends > 5
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
-def test_copies_go_on_alone(duplicate: Callable[[Tables], Tables], threads: int) -> None:
-    """A copy goes on as the original would, and neither changes the other."""
-    tables, chooser = Tables("russian", 4, 5, seed=2, threads=threads), Chooser()
-    for _ in range(100):
-        tables.step(chooser.choose(tables.action_mask))
-    copied = duplicate(tables)
-    kept = tables.state.copy()
-    for _ in range(80):
-        copied.step(copied.action_mask.argmax(axis=1))
-    assert same(tables.state, kept)
-    for _ in range(80):
-        tables.step(tables.action_mask.argmax(axis=1))
-    assert same(tables.state, copied.state)
-    assert all(np.array_equal(getattr(tables, n), getattr(copied, n)) for n in ARRAYS)
-
-
-# --- Unending play --------------------------------------------------------------------------------
-
-
-class Chooser:
-    """Compiled random actions for many tables."""
-
-    def __init__(self) -> None:
-        self.word = np.uint64(88172645463325252)
-
-    def choose(self, masks: np.ndarray) -> np.ndarray:
-        """Return one of each table's actions, int (n,)."""
-        actions = np.zeros(len(masks), np.int64)
-        self.word = np.uint64(choose_random(masks, self.word, actions))
-        return actions
-
-
-def _prefer(masks: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the masks without what is not wanted, where anything wanted is left."""
-    some = (masks & wanted).any(axis=1, keepdims=True)
-    return np.where(some, masks & wanted, masks)
-
-
-def _only(*numbers: int) -> np.ndarray:
-    wanted = np.zeros(act.NUM_ACTIONS, np.int8)
-    wanted[list(numbers)] = 1
-    return wanted
-
-
-CHALLENGE, TRUE, LAY = _only(act.CHALLENGE), _only(act.PICK), _only(act.LAY)
-POLICIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "random": lambda masks: masks,
-    "challenges": lambda masks: _prefer(masks, CHALLENGE),
-    "accepts": lambda masks: _prefer(masks, 1 - CHALLENGE),
-    "lies": lambda masks: _prefer(_prefer(masks, 1 - CHALLENGE), 1 - TRUE),
-    "lies and challenges": lambda masks: _prefer(_prefer(masks, 1 - TRUE), CHALLENGE),
-    "is truthful": lambda masks: _prefer(_prefer(_prefer(masks, 1 - CHALLENGE), LAY), TRUE),
-}
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize(
-    ("variant", "players"),
-    [
-        ("english", 3),
-        ("english", 6),
-        ("marquoir", 3),
-        ("marquoir", 8),
-        ("russian", 2),
-        ("russian", 6),
-    ],
-)
-def test_s12_every_policy_comes_to_an_end(variant: str, players: int, policy: str) -> None:
-    """S12: 2,000 games a policy end by the rules or at the cap, and are never stuck before."""
-    cap, games = 120, 334
-    tables = Tables(
-        variant, players, games, seed=12, observation="table", auto_reset=False, deals=1,
-        max_plays=cap,
-    )  # fmt: skip
-    chooser, steps = Chooser(), cap * (players - 1 + 6)
-    for _ in range(steps):
-        done = tables.terminated | tables.truncated
-        if done.all():
-            break
-        assert np.array_equal(tables.action_mask.any(axis=1), ~done)
-        tables.step(chooser.choose(POLICIES[policy](tables.action_mask)))
-    assert (tables.terminated ^ tables.truncated).all()
-    assert (tables.state["plays"] <= cap).all()
-    assert (tables.state["plays"][tables.truncated] == cap).all()

@@ -1,0 +1,466 @@
+"""The players: their names, what each rule does in positions made by hand, and legal play."""
+
+from __future__ import annotations
+
+import inspect
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from conftest import GAMES
+from positions import mask, place, position, say
+from sb3_contrib import MaskablePPO
+from scipy.stats import hypergeom
+from stable_baselines3 import PPO
+
+from agents import NAMES, Agent, AgentError, load
+from agents import __main__ as listing
+from agents.habits import (
+    DRAWS,
+    LIE_SIZES,
+    VOLUNTARY_LIE,
+    HabitAgent,
+    Habits,
+    act_by_habits,
+    chance_of_lie,
+)
+from agents.registry import RULES
+from cheat_env import Tables
+from cheat_env import actions as act
+from cheat_env.cards import RANKS
+from cheat_env.observations import LAYOUTS, MEMORY
+from train.opponents import draw_habits
+from train.selfplay import new_model
+
+#: Games with changed rules, which the rules of thumb were not made for.
+HOUSE_RULES = {
+    "down": ("english", 4, {"rank": "down"}),
+    "free": ("english", 4, {"rank": "free", "opening": "free"}),
+    "adjacent": ("english", 4, {"rank": "adjacent"}),
+    "same_or_adjacent": ("english", 4, {"rank": "same_or_adjacent"}),
+    "next": ("english", 4, {"challengers": "next"}),
+    "mandatory": ("russian", 3, {"quads": "mandatory"}),
+    "two_to_three": ("english", 4, {"cards_per_play": [2, 3]}),
+}
+HABITS = ("bluffer(lie=0.5, call=0.3, extra=0.5, mix=0.5, noise=0.5)", "counter(odds=0.2, guard=0)")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of a model that was saved untrained."""
+    path = tmp_path_factory.mktemp("model") / "model.zip"
+    new_model(Tables("english", 4), (16, 16), 0).save(path)
+    return str(path)
+
+
+def seen(
+    variant: str, players: int, steps: int = 120, n: int = 16, **rules: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return observations and masks out of many positions of a game, played by several rules."""
+    tables = Tables(variant, players, n, seed=5, **rules)
+    rng = np.random.default_rng(5)
+    habits = np.array([draw_habits(rng) for _ in range(n)])
+    observations, masks = [], []
+    for _ in range(steps):
+        observations.append(tables.observation.copy())
+        masks.append(tables.action_mask.copy())
+        actions = np.zeros(n, np.int64)
+        draws, everyone = rng.random((n, DRAWS)), np.ones(n, np.bool_)
+        act_by_habits(tables.observation, tables.action_mask, habits, draws, everyone, actions)
+        tables.step(actions)
+    return np.concatenate(observations), np.concatenate(masks)
+
+
+def plays_legally(agent: Agent, variant: str, players: int, **rules: Any) -> None:
+    """Play one agent, mixed with random moves, and check every action against the mask."""
+    tables = Tables(variant, players, 16, seed=3, observation=agent.observation, **rules)
+    rng, lottery = np.random.default_rng(1), load("random")
+    for _ in range(120):
+        actions = agent.act(tables.observation, tables.action_mask, rng)
+        assert actions.shape == (16,)
+        assert tables.action_mask[np.arange(16), actions].all()
+        others = lottery.act(tables.observation, tables.action_mask, rng)
+        tables.step(np.where(rng.random(16) < 0.3, others, actions))
+
+
+def answer(env: Any, name: str) -> int:
+    """Return the action of an agent in the position of an environment."""
+    seen = env.observe(env.agent_selection)["observation"][None]
+    return int(load(name).act(seen, mask(env)[None], np.random.default_rng(0))[0])
+
+
+def lays(name: str, hand: str, rank: str, players: int = 4, variant: Any = "english") -> str:
+    """Return the cards that an agent lays from a hand, in the order of the deck."""
+    others = [rank for rank in RANKS if rank not in hand.split()][: players - 1]
+    env = place(position([hand, *others], 0, rank, (), variant), observation="memory")
+    deck, table = env.unwrapped.tables.deck, env.unwrapped.tables.state[0]
+    while (action := answer(env, name)) != act.LAY:
+        env.step(action)
+    return " ".join(deck[i] for i in range(len(deck)) for _ in range(table["picked"][i]))
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*NAMES, *HABITS])
+def test_every_name_is_an_agent(name: str) -> None:
+    """A name gives a player of that name, which reads one of the layouts and never a state."""
+    agent = load(name)
+    assert isinstance(agent, Agent)
+    assert agent.name == name
+    assert agent.observation in LAYOUTS
+    assert list(inspect.signature(agent.act).parameters) == ["observation", "action_mask", "rng"]
+
+
+def test_a_saved_model_is_an_agent(model: str) -> None:
+    """The path of a model gives a player that is called like the path."""
+    agent = load(model)
+    assert isinstance(agent, Agent)
+    assert (agent.name, agent.observation) == (model, "memory")
+
+
+def test_habits_in_parentheses_change_only_themselves() -> None:
+    """What is not named keeps the habit of the rule."""
+    agent = load("counter(odds=0.25,  lie = 0.5)")
+    assert isinstance(agent, HabitAgent)
+    assert Habits(*agent.habits) == RULES["counter"].habits._replace(odds=0.25, lie=0.5)
+    assert Habits(*load("counter()").habits) == RULES["counter"].habits
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("honset", "'honset'"),
+        ("", "''"),
+        ("honest(", "'honest('"),
+        ("honest(sly=1)", "'sly'"),
+        ("honest(lie)", "lie="),
+        ("honest(lie=2)", "lie=2"),
+        ("honest(lie=-0.1)", "lie=-0.1"),
+        ("honest(lie=nan)", "lie=nan"),
+        ("honest(lie=often)", "lie=often"),
+        ("honest(lie=1j)", "lie=1j"),
+        ("honest(0.5)", "'0.5'"),
+        ("random(lie=1)", "random has no habits"),
+        ("nowhere/model.zip", "'nowhere/model.zip'"),
+        ("honest\nodd", "must be one of random, honest"),
+    ],
+)
+def test_a_bad_name_is_one_clear_line(name: str, told: str) -> None:
+    """What is no agent is refused with its name, and with what is allowed."""
+    with pytest.raises(AgentError) as caught:
+        load(name)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+class Line(gymnasium.Env):
+    """A game that is none of ours."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (4,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def action_masks(self) -> np.ndarray:
+        return np.ones(2, np.bool_)
+
+
+def rewrite(model: str, path: Path, change: dict[str, bytes]) -> None:
+    """Write a copy of a model with some of its members changed."""
+    with zipfile.ZipFile(model) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, change.get(name, old.read(name)))
+
+
+def policy_of(model: str, path: Path, hidden: tuple[int, ...]) -> bytes:
+    """Return the weights of a network of other widths."""
+    new_model(Tables("english", 4), hidden, 0).save(path)
+    with zipfile.ZipFile(path) as saved:
+        return saved.read("policy.pth")
+
+
+FOREIGN = {
+    "text": lambda path, model: path.write_text("no zip"),
+    "empty": lambda path, model: path.write_bytes(b""),
+    "cut": lambda path, model: path.write_bytes(Path(model).read_bytes()[:5000]),
+    "zip of nothing": lambda path, model: zipfile.ZipFile(path, "w").close(),
+    "zip of something": lambda path, model: zipfile.ZipFile(path, "w").writestr("a.txt", "a"),
+    "no json": lambda path, model: rewrite(model, path, {"data": b"}"}),
+    "no keys": lambda path, model: rewrite(model, path, {"data": b"{}"}),
+    "no weights": lambda path, model: rewrite(model, path, {"policy.pth": b"garbage"}),
+    "other widths": lambda path, model: rewrite(
+        model, path, {"policy.pth": policy_of(model, path, (8,))}
+    ),
+    "PPO": lambda path, model: PPO("MlpPolicy", Line(), n_steps=8, batch_size=8).save(path),
+    "MaskablePPO": lambda path, model: MaskablePPO("MlpPolicy", Line(), n_steps=8).save(path),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_file_is_no_agent(kind: str, tmp_path: Path, model: str) -> None:
+    """A zip file that is no model of ours is refused in one line that names it."""
+    path = tmp_path / "foreign.zip"
+    FOREIGN[kind](path, model)
+    with pytest.raises(AgentError, match=r"foreign\.zip") as caught:
+        load(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_lists_every_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """`python -m agents` has a line for each name and tells every habit."""
+    listing.main()
+    printed = capsys.readouterr().out
+    assert [line.split()[0] for line in printed.splitlines() if line[:1].isalpha()][:-1] == [*NAMES]
+    assert all(habit in printed.splitlines()[-1] for habit in Habits._fields)
+
+
+# --- Any agent ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*NAMES, *HABITS, "model"])
+def test_agents_only_play_legal_actions(name: str, model: str) -> None:
+    """In every game at every number of players, each answer is one that the mask allows."""
+    for variant, players in GAMES:
+        plays_legally(load(model if name == "model" else name), variant, players)
+
+
+@pytest.mark.parametrize("house", HOUSE_RULES)
+@pytest.mark.parametrize("name", [*NAMES, HABITS[0], "model"])
+def test_agents_play_legally_under_changed_rules(name: str, house: str, model: str) -> None:
+    """The same where a rank falls, is free, only the next may challenge, and so on."""
+    variant, players, rules = HOUSE_RULES[house]
+    plays_legally(load(model if name == "model" else name), variant, players, **rules)
+
+
+@pytest.mark.parametrize("name", [*NAMES, HABITS[0], "model"])
+def test_equal_generators_give_equal_actions(name: str, model: str) -> None:
+    """All chance comes from the generator, and what the agent is given stays as it was."""
+    agent = load(model if name == "model" else name)
+    observation, mask = seen("english", 4)
+    observation = observation[:, : LAYOUTS[agent.observation].size].copy()
+    given = observation.copy(), mask.copy()
+    first = agent.act(observation, mask, np.random.default_rng(1))
+    np.random.seed(9)
+    assert np.array_equal(first, agent.act(observation, mask, np.random.default_rng(1)))
+    assert np.array_equal(observation, given[0]) and np.array_equal(mask, given[1])
+    if name in ("random", "bluffer", HABITS[0], "model"):
+        assert not np.array_equal(first, agent.act(observation, mask, np.random.default_rng(2)))
+
+
+@pytest.mark.parametrize("game", [("english", 4), ("russian", 3)], ids=["english", "russian"])
+def test_rows_do_not_meet(game: tuple[str, int]) -> None:
+    """A row's action depends on its own observation, habits and draws, wherever it stands."""
+    observation, mask = seen(*game)
+    n, rng = len(mask), np.random.default_rng(2)
+    habits = np.array([draw_habits(rng) for _ in range(n)])
+    draws, acts = rng.random((n, DRAWS)), rng.random(n) < 0.8
+    actions, permuted = np.full(n, -1), np.full(n, -1)
+    act_by_habits(observation, mask, habits, draws, acts, actions)
+    order = rng.permutation(n)
+    rows = [np.ascontiguousarray(a[order]) for a in (observation, mask, habits, draws, acts)]
+    act_by_habits(*rows, permuted)
+    assert np.array_equal(actions[order], permuted)
+    assert np.array_equal(actions == -1, ~acts)
+
+
+def test_random_gives_every_legal_action_the_same_chance() -> None:
+    """Of four legal actions each comes up in a quarter of 8,000 answers, within 3 %."""
+    mask = np.zeros((8000, act.NUM_ACTIONS), np.int8)
+    mask[:, [0, 14, 29, 45]] = 1
+    observation = np.zeros((8000, LAYOUTS["table"].size), np.int8)
+    actions = load("random").act(observation, mask, np.random.default_rng(0))
+    chosen, counts = np.unique(actions, return_counts=True)
+    assert chosen.tolist() == [0, 14, 29, 45]
+    assert np.abs(counts / 8000 - 0.25).max() < 0.03
+
+
+# --- Laying ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["honest", "honest_guard", "caller", "counter"])
+@pytest.mark.parametrize(
+    ("hand", "rank", "laid"),
+    [
+        ("7 A 7 K 7", "7", "7 7 7"),
+        ("7 7 7 7 A", "7", "7 7 7 7"),
+        ("K", "K", "K"),
+        # Of four seats, the first is asked for A 5 9 K 4 8 Q 3 7 J 2 6 10 in turn.
+        ("6 10 2", "A", "10"),
+        ("5 6 2 K", "A", "6"),
+        ("9 9 K", "A", "K"),
+        # The same with 7 in force: 7 J 2 6 10 A 5 9 K 4 8 Q 3.
+        ("3 3 8 J", "7", "3"),
+    ],
+)
+def test_honest_rules_lay_what_is_true(name: str, hand: str, rank: str, laid: str) -> None:
+    """Every true card is laid; without one, one card of the rank that it will need last."""
+    assert lays(name, hand, rank) == laid
+
+
+@pytest.mark.parametrize(
+    ("hand", "players", "rules", "laid"),
+    [
+        # Of three seats, the first is asked for A 4 7 10 K 3 6 9 Q 2 5 8 J in turn.
+        ("8 J 4", 3, {}, "J"),
+        ("8 K Q", 3, {}, "8"),
+        # Of four seats where the rank falls: A 10 6 2 J 7 3 Q 8 4 K 9 5.
+        ("5 10 9", 4, {"rank": "down"}, "5"),
+        ("K 10 Q", 4, {"rank": "down"}, "K"),
+        # Two cards at least, in the order of their ranks.
+        ("2 6 10 Q", 4, {"cards_per_play": [2, 3]}, "10 Q"),
+        # Where the rank does not run, the rank of which it holds fewest.
+        ("7 7 8 9 9", 4, {"rank": "fixed", "rank_after_challenge": "free"}, "8"),
+    ],
+)
+def test_the_card_needed_last(hand: str, players: int, rules: dict[str, Any], laid: str) -> None:
+    """Which card is needed last depends on the seats, and on how the rank runs."""
+    assert lays("honest", hand, "A", players, {"base": "english"} | rules) == laid
+
+
+@pytest.mark.parametrize(("hand", "count"), [("7 2 3 4 5 9", 4), ("A A", 2), ("9", 1)])
+def test_dumper_lays_as_many_as_it_may(hand: str, count: int) -> None:
+    """Four cards of six, and all where there are fewer."""
+    assert len(lays("dumper", hand, "7").split()) == count
+
+
+def test_a_liar_lies_though_it_holds_the_rank() -> None:
+    """With lie=1 no true card goes; with mix=1 wrong cards go with the true ones."""
+    assert lays("bluffer(lie=1, call=0)", "7 7 3 3 8", "7") == "3"
+    assert lays("bluffer(lie=1, extra=1)", "7 7 3 3 8", "7") == "3 3"
+    assert lays("bluffer(lie=0, mix=1)", "7 7 3", "7") == "3 7 7"
+
+
+@pytest.mark.parametrize("name", ["honest", "counter", "dumper"])
+def test_quads_are_shown(name: str) -> None:
+    """Where a quad may be discarded it is."""
+    observation, mask = seen("russian", 2, 400)
+    rows = mask[:, act.KEEP] == 1
+    assert rows.any()
+    actions = load(name).act(observation[rows], mask[rows], np.random.default_rng(0))
+    assert (actions[mask[rows, act.DISCARD : act.KEEP].any(axis=1)] < act.KEEP).all()
+
+
+def test_honest_announces_what_it_holds_most_of() -> None:
+    """A leader names the rank of its largest group, and lays it."""
+    env = place(position(["7 7 7 K", "8 9", "10 J"], variant="russian"), observation="memory")
+    assert answer(env, "honest") == act.ANNOUNCE_RANK + env.unwrapped.tables.deck.index("7")
+
+
+# --- Challenging ----------------------------------------------------------------------------------
+
+
+def asked(hands: list[str], *turns: str, turn: int = 0, pile: Any = ()) -> Any:
+    """Return an environment in which the next seat is asked about the last of these turns."""
+    env = place(position(hands, turn, "7", pile), observation="memory")
+    say(env, *turns)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("hands", "turns", "pile", "impossible"),
+    [
+        (["A 2 3 9", "7 7 K", "Q J"], ["0 plays A 2"], (), False),
+        (["A 2 3 9", "7 7 K", "Q J"], ["0 plays A 2 3"], (), True),
+        (["A 2 3 9", "7 K", "Q J"], ["0 plays A 2 3"], [(1, "7")], True),
+        (["A 2 3 9", "7 K", "Q J"], ["0 plays A 2 3"], [(2, "7")], False),
+    ],
+    ids=["possible", "own hand", "own pile", "pile of another"],
+)
+def test_honest_challenges_what_it_sees_to_be_impossible(
+    hands: list[str], turns: list[str], pile: Any, impossible: bool
+) -> None:
+    """A claim is impossible where own hand and own pile leave fewer cards than it names."""
+    env = asked(hands, *turns, pile=pile)
+    assert answer(env, "honest") == (act.CHALLENGE if impossible else act.ACCEPT)
+    assert answer(env, "bluffer(certain=0, lie=0, call=0)") == act.ACCEPT
+
+
+def test_honest_counts_cards_that_others_are_known_to_hold() -> None:
+    """Two eights that all saw going into a third hand can't be in the claimant's."""
+    env = asked(["A 2 3 4", "K Q", "8 8 9", "J J 10 5"], "2 plays 8 8", turn=2)
+    say(env, "3 accepts", "0 accepts", "1 challenges", "3 plays J J 10")
+    assert answer(env, "honest") == act.CHALLENGE
+    assert answer(env, "bluffer(certain=0, lie=0, call=0)") == act.ACCEPT
+
+
+def test_guard_challenges_an_emptied_hand() -> None:
+    """Of the honest only the guard challenges a claimant that would go out."""
+    env = asked(["7", "K Q", "A J"], "0 plays 7")
+    assert answer(env, "honest") == act.ACCEPT
+    assert answer(env, "honest_guard") == act.CHALLENGE
+    env = asked(["7 8", "K Q", "A J"], "0 plays 7")
+    assert answer(env, "honest_guard") == act.ACCEPT
+
+
+@pytest.mark.parametrize(("variant", "players"), [("english", 4), ("russian", 3), ("marquoir", 7)])
+def test_who_challenges_when(variant: str, players: int) -> None:
+    """Caller always, dumper never, honest exactly where its counts leave too few cards."""
+    observation, mask = seen(variant, players, 400)
+    rows = mask[:, act.CHALLENGE] == 1
+    observation, mask = observation[rows], mask[rows]
+    o, rng = MEMORY.view(observation), np.random.default_rng(0)
+    claimant, rank, count = o["recent"][:, 0, :3].astype(int).T
+    n = np.arange(len(claimant))
+    known = o["known"].astype(int).sum(axis=1) - o["known"][n, claimant - 2]
+    located = (o["own_hand"] + o["own_pile"] + known)[n, rank]
+    impossible = (o["copies"][:, 0] - located < count) | (o["quads"][n, rank] == 1)
+    assert impossible.any() and not impossible.all()
+    challenges = {
+        name: load(name).act(observation, mask, rng) == act.CHALLENGE
+        for name in ("caller", "dumper", "honest")
+    }
+    assert challenges["caller"].all()
+    assert not challenges["dumper"].any()
+    assert np.array_equal(challenges["honest"], impossible)
+
+
+def expected_chance(o: dict[str, np.ndarray], count: int, rank: int, claimant: int) -> float:
+    """Return the chance of a lie by the words of `chance_of_lie`, with scipy's distribution."""
+    known = o["known"].astype(int)
+    if known[claimant - 1, rank] > 0:
+        return VOLUNTARY_LIE
+    known[claimant - 1] = 0
+    located = o["own_hand"].astype(int) + o["own_pile"] + known.sum(axis=0)
+    located[:13][o["quads"] == 1] = o["copies"][0]
+    unseen = int(o["copies"][0]) * int(o["num_ranks"][0]) - int(located.sum())
+    held = min(int(o["hand_sizes"][claimant]) + count, unseen)
+    chances = hypergeom(unseen, int(o["copies"][0] - located[rank]), held)
+    none = chances.pmf(0)
+    lie = (none + VOLUNTARY_LIE * (1 - none)) * LIE_SIZES[min(count, 3) - 1]
+    return lie / (lie + (1 - VOLUNTARY_LIE) * chances.pmf(count))
+
+
+@pytest.mark.parametrize(("variant", "players"), [("english", 4), ("russian", 3), ("marquoir", 7)])
+def test_counter_counts(variant: str, players: int) -> None:
+    """The chance of a lie is Bayes' rule on a hypergeometric hand; counter acts on it."""
+    observation, mask = seen(variant, players, 400)
+    rows = np.flatnonzero(mask[:, act.CHALLENGE])[::7]
+    actions = load("counter(odds=0.4, certain=0, guard=0)").act(
+        observation[rows], mask[rows], np.random.default_rng(0)
+    )
+    challenged = actions == act.CHALLENGE
+    assert challenged.any() and not challenged.all()
+    for row, challenge in zip(observation[rows], challenged, strict=True):
+        o = MEMORY.view(row)
+        claimant, rank, count = (int(o["recent"][0, i]) for i in range(3))
+        chance = chance_of_lie(row, count, rank, claimant - 1)
+        assert chance == pytest.approx(expected_chance(o, count, rank, claimant - 1), abs=1e-9)
+        assert challenge == (chance > 0.4)
+
+
+def test_counter_by_hand() -> None:
+    """Three of four sevens in the own hand; the claimant held 3 of the 9 other cards."""
+    variant = {"base": "english", "deck": "7-9", "opening": "7"}
+    hands = ["7 8 8", "7 7 7", "8 8 9", "9 9 9"]
+    env = place(position(hands, 0, "7", (), variant), observation="memory")
+    say(env, "0 plays 8")
+    row = env.observe(env.agent_selection)["observation"]
+    claimant, rank, count, *_ = MEMORY.view(row)["recent"][0]
+    holds = 3 / 9
+    lie = 0.7 * (1 - holds + 0.1 * holds)  # it must, or it chooses to; and then with one card
+    chance = chance_of_lie(row, int(count), int(rank), int(claimant) - 1)
+    assert chance == pytest.approx(lie / (lie + 0.9 * holds))
+    assert answer(env, "counter") == act.CHALLENGE
