@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cheat_env import actions, bench, explain, observations, records
+from cheat_env.checks import RulesError
 from cheat_env.render import ansi
-from cheat_env.rules import Rules, RulesError, variants
+from cheat_env.rules import Rules, variants
 
 FAULTS, BAD_INPUT = 1, 2
 

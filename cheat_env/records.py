@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from cheat_env import actions as act
 from cheat_env import dealing, engine
 from cheat_env.cards import SLOTS, CardError, Deck, format_cards, parse_cards, parse_rank
+from cheat_env.checks import RulesError
 from cheat_env.files import write_text
 from cheat_env.render import claim_line
-from cheat_env.rules import Options, Rules, RulesError
+from cheat_env.rules import Options, Rules
 from cheat_env.state import ANNOUNCE, CLAIM_OUTCOME, LIE, NO_RANK, OVER, State, allocate
 
 KEYS = ("title", "clauses", "variant", "players", "rules", "seed", "deal", "start", "moves")

@@ -17,7 +17,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import yaml
 
+from cheat_env import checks
 from cheat_env.cards import NUM_RANKS, RANKS, CardError, Deck, parse_deck
+from cheat_env.checks import RulesError
 
 MAX_SEATS = 8
 #: Counts of cards are int8.
@@ -41,7 +43,7 @@ WINNER, MOST_CARDS, LAST = range(3)
 SCORINGS = ("winner", "most_cards", "last")
 
 #: Other spellings of a value, found in the sources.
-ALIASES = {("challengers", "any"): "anyone"}
+ALIASES = {"challengers": {"any": "anyone"}}
 
 
 class ForPlayers(NamedTuple):
@@ -53,10 +55,6 @@ class ForPlayers(NamedTuple):
 
 
 ByPlayers: TypeAlias = tuple[ForPlayers, ...]
-
-
-class RulesError(ValueError):
-    """Rules that can't be played; the message names the option, its value and what is allowed."""
 
 
 class RulesWarning(UserWarning):
@@ -158,22 +156,24 @@ class Rules:
     def __post_init__(self) -> None:
         """Bring the values into their standard form and refuse what can't be played."""
         standard: dict[str, Any] = {
-            "players": _pair("players", self.players, 2, MAX_SEATS),
-            "cards_per_play": _pair("cards_per_play", self.cards_per_play, 1, MAX_CARDS),
+            "players": checks.pair("players", self.players, 2, MAX_SEATS),
+            "cards_per_play": checks.pair("cards_per_play", self.cards_per_play, 1, MAX_CARDS),
             "deck": _by_players("deck", self.deck),
             "decks": _by_players("decks", self.decks),
-            "sources": _texts("sources", self.sources),
+            "sources": checks.texts("sources", self.sources),
         }
         for option in OPTION_FIELDS:
             if option.metadata["values"]:
                 value = getattr(self, option.name)
-                standard[option.name] = _one_of(option.name, value, option.metadata["values"])
+                standard[option.name] = checks.one_of(
+                    option.name, value, option.metadata["values"], ALIASES.get(option.name, {})
+                )
         for name, value in standard.items():
             object.__setattr__(self, name, value)
-        _whole("copies", self.copies, 1, MAX_CARDS)
-        _whole("removed_cards", self.removed_cards, 0, MAX_CARDS)
-        _whole("deals", self.deals, 1, 10**6)
-        _whole("max_plays", self.max_plays, 1, 10**9)
+        checks.whole("copies", self.copies, 1, MAX_CARDS)
+        checks.whole("removed_cards", self.removed_cards, 0, MAX_CARDS)
+        checks.whole("deals", self.deals, 1, 10**6)
+        checks.whole("max_plays", self.max_plays, 1, 10**9)
         _refuse_contradictions(self)
         for num_players in range(self.players[0], self.players[1] + 1):
             _check_deal(self, num_players)
@@ -202,7 +202,7 @@ class Rules:
         rising or falling rank never asks every seat for every rank.
         """
         low, high = self.players
-        _whole("num_players", num_players, low, high)
+        checks.whole("num_players", num_players, low, high)
         deck = self.deck_for(num_players)
         if self.rank in ("up", "down") and math.gcd(len(deck), num_players) > 1:
             warnings.warn(
@@ -307,35 +307,6 @@ def _known(options: Mapping[Any, Any]) -> dict[str, Any]:
     return dict(options)
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise RulesError(f"{name} {value!r}: give a whole number from {low} to {high}")
-    if not low <= value <= high:
-        raise RulesError(f"{name} {value}: must be from {low} to {high}")
-    return int(value)
-
-
-def _pair(name: str, value: Any, low: int, high: int) -> tuple[int, int]:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise RulesError(f"{name} {value!r}: give the fewest and the most, like [{low}, {low + 2}]")
-    first, last = (_whole(name, number, low, high) for number in value)
-    if first > last:
-        raise RulesError(f"{name} {list(value)}: the fewest is more than the most")
-    return first, last
-
-
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or ALIASES.get((name, value), value) not in allowed:
-        raise RulesError(f"{name} {value!r}: must be one of {', '.join(allowed)}")
-    return ALIASES.get((name, value), value)
-
-
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-        raise RulesError(f"{name} {value!r}: give a list of texts")
-    return tuple(value)
-
-
 def _by_players(name: str, value: Any) -> ByPlayers:
     """Return a value for everybody, or a mapping like {"3-6": 1, "7-8": 2}, as ranges.
 
@@ -385,7 +356,7 @@ def _refuse_contradictions(rules: Rules) -> None:
 
 def _check_deal(rules: Rules, num_players: int) -> None:
     """Refuse a deck that can't be dealt to so many, or a rank that it does not hold."""
-    _whole("decks", _value_for(rules.decks, "decks", num_players), 1, MAX_CARDS)
+    checks.whole("decks", _value_for(rules.decks, "decks", num_players), 1, MAX_CARDS)
     text = _value_for(rules.deck, "deck", num_players)
     try:
         deck = parse_deck(str(text))

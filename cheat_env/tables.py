@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cheat_env import actions as act
+from cheat_env.checks import whole
 from cheat_env.compiled import compiled
 from cheat_env.dealing import match_over, next_deal, start_match
 from cheat_env.engine import apply, legal_actions
@@ -35,33 +36,31 @@ def refuse(action: Any, seat: int, mask: NDArray[np.int8], where: str = "") -> I
     )
 
 
+class Arrays(NamedTuple):
+    """What `Tables` shows its caller; described there."""
+
+    observation: NDArray[np.int8]
+    action_mask: NDArray[np.int8]
+    seat: NDArray[np.int8]
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+
+
 @compiled
-def observe_table(
-    state: State,
-    options: Options,
-    t: int,
-    observation: NDArray[np.int8],
-    mask: NDArray[np.int8],
-    seat: NDArray[np.int8],
-) -> None:
+def observe_table(state: State, options: Options, arrays: Arrays, t: int) -> None:
     """Write what the seat to act at table `t` sees and may do."""
     table = state[t]
-    seat[t] = table.turn
-    legal_actions(table, options, mask[t])
-    encode(table, options, int(table.turn), observation[t])
+    arrays.seat[t] = table.turn
+    legal_actions(table, options, arrays.action_mask[t])
+    encode(table, options, int(table.turn), arrays.observation[t])
 
 
 @compiled
-def observe_tables(
-    state: State,
-    options: Options,
-    observation: NDArray[np.int8],
-    mask: NDArray[np.int8],
-    seat: NDArray[np.int8],
-) -> None:
+def observe_tables(state: State, options: Options, arrays: Arrays) -> None:
     """Write what the seat to act at every table sees and may do."""
     for t in range(len(state)):
-        observe_table(state, options, t, observation, mask, seat)
+        observe_table(state, options, arrays, t)
 
 
 @compiled
@@ -85,18 +84,14 @@ def start_tables(state: State, options: Options) -> None:
 def step_tables(
     state: State,
     options: Options,
+    arrays: Arrays,
     actions: NDArray[np.int64],
-    observation: NDArray[np.int8],
-    mask: NDArray[np.int8],
-    seat: NDArray[np.int8],
-    reward: NDArray[np.float32],
-    terminated: NDArray[np.bool_],
-    truncated: NDArray[np.bool_],
     auto_reset: bool,
     first: int,
     last: int,
 ) -> None:
     """Play one legal action at the tables `first` .. `last - 1`; deal where one ended."""
+    reward = arrays.reward
     for t in range(first, last):
         table = state[t]
         if table.phase == OVER:  # only without auto_reset
@@ -107,11 +102,11 @@ def step_tables(
             reward[t, s] = table.reward[s]
         over = table.phase == OVER
         ended = over and match_over(table, options)
-        truncated[t] = ended and bool(table.truncated)
-        terminated[t] = ended and not truncated[t]
+        arrays.truncated[t] = ended and bool(table.truncated)
+        arrays.terminated[t] = ended and not bool(table.truncated)
         if over and (auto_reset or not ended):
             next_deal(table, options)
-        observe_table(state, options, t, observation, mask, seat)
+        observe_table(state, options, arrays, t)
 
 
 class Tables:
@@ -139,7 +134,7 @@ class Tables:
         terminated: bool (n,), the last step ended a match by the rules.
         truncated: bool (n,), the last step ended a deal at `max_plays`, and its match with it.
 
-    Raises `RulesError` where the rules can't be played, ValueError for other arguments.
+    Raises `RulesError` where rules or arguments can't be played.
     """
 
     def __init__(
@@ -159,14 +154,18 @@ class Tables:
         self.options = self.rules.options(self.num_players)
         self.deck = self.rules.deck_for(self.num_players)
         self.layout = layout(observation)
-        self.state = allocate(_whole("num_tables", num_tables, 1, 2**31))
-        self.observation = np.zeros((num_tables, self.layout.size), np.int8)
-        self.action_mask = np.zeros((num_tables, act.NUM_ACTIONS), np.int8)
-        self.seat = np.zeros(num_tables, np.int8)
-        self.reward = np.zeros((num_tables, self.num_players), np.float32)
-        self.terminated = np.zeros(num_tables, np.bool_)
-        self.truncated = np.zeros(num_tables, np.bool_)
-        self.threads = _whole("threads", threads, 1, 1024)
+        self.state = allocate(whole("num_tables", num_tables, 1, 2**31))
+        self.arrays = Arrays(
+            observation=np.zeros((num_tables, self.layout.size), np.int8),
+            action_mask=np.zeros((num_tables, act.NUM_ACTIONS), np.int8),
+            seat=np.zeros(num_tables, np.int8),
+            reward=np.zeros((num_tables, self.num_players), np.float32),
+            terminated=np.zeros(num_tables, np.bool_),
+            truncated=np.zeros(num_tables, np.bool_),
+        )
+        self.observation, self.action_mask, self.seat = self.arrays[:3]
+        self.reward, self.terminated, self.truncated = self.arrays[3:]
+        self.threads = whole("threads", threads, 1, 1024)
         self.auto_reset = auto_reset
         self._pool = _pool(threads)
         self.reset(seed)
@@ -201,7 +200,7 @@ class Tables:
                 (n,); None: 0 .. n-1. Equal seed, deal and number give equal cards.
         """
         if seed is not None:
-            self.state["seed"] = _whole("seed", seed, 0, 2**64 - 1)
+            self.state["seed"] = whole("seed", seed, 0, 2**64 - 1)
         self.state["match"] = 0 if deals is None else deals
         self.state["number"] = np.arange(self.num_tables) if numbers is None else numbers
         start_tables(self.state, self.options)
@@ -213,7 +212,7 @@ class Tables:
         self.reward[:] = 0
         self.terminated[:] = False
         self.truncated[:] = False
-        observe_tables(self.state, self.options, self.observation, self.action_mask, self.seat)
+        observe_tables(self.state, self.options, self.arrays)
 
     def step(self, actions: NDArray[np.integer[Any]]) -> None:
         """Play one action at every table, int (n,).
@@ -235,18 +234,7 @@ class Tables:
     def _over_threads(self, actions: NDArray[np.int64]) -> None:
         def part(first: int, last: int) -> None:
             step_tables(
-                self.state,
-                self.options,
-                actions,
-                self.observation,
-                self.action_mask,
-                self.seat,
-                self.reward,
-                self.terminated,
-                self.truncated,
-                self.auto_reset,
-                first,
-                last,
+                self.state, self.options, self.arrays, actions, self.auto_reset, first, last
             )
 
         if self._pool is None:
@@ -259,11 +247,3 @@ class Tables:
 
 def _pool(threads: int) -> ThreadPoolExecutor | None:
     return ThreadPoolExecutor(threads) if threads > 1 else None
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number in its range; raises ValueError."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not (whole and low <= value <= high):
-        raise ValueError(f"{name} {value!r}: must be a whole number from {low} to {high}")
-    return int(value)

@@ -14,7 +14,7 @@ from cheat_env.cards import format_cards, parse_cards
 from cheat_env.engine import base_rank
 from cheat_env.records import Replay
 from cheat_env.state import DTYPE, State
-from cheat_env.tables import Tables, observe_table
+from cheat_env.tables import Tables
 
 
 def position(
@@ -35,10 +35,7 @@ def put(env: AECEnv, state: State) -> None:
     """Put an environment that was reset into a position, shape (1,)."""
     raw = env.unwrapped
     tables: Tables = raw.tables
-    tables.state[:] = state
-    observe_table(
-        tables.state, tables.options, 0, tables.observation, tables.action_mask, tables.seat
-    )
+    tables.take_over(state)
     raw.agent_selection = raw.possible_agents[int(tables.seat[0])]
 
 
