@@ -6,7 +6,7 @@ player = load("honest_guard")
 actions = player.act(tables.observation, tables.action_mask, rng)
 """
 
-from agents.base import Agent
-from agents.registry import NAMES, AgentError, load
+from agents.base import Agent, AgentError
+from agents.registry import NAMES, load
 
 __all__ = ["NAMES", "Agent", "AgentError", "load"]

@@ -8,6 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+class AgentError(ValueError):
+    """A name that is no agent, or a file that holds none; the message says which and why."""
+
+
 @runtime_checkable
 class Agent(Protocol):
     """A player of any seat of any game; it never sees a state.

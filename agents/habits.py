@@ -33,7 +33,7 @@ class Habits(NamedTuple):
     odds: float = 1.0
     """Challenges where it thinks a lie likelier than this."""
     extra: float = 0.0
-    """Chance of adding a further card to a lie, for each."""
+    """Chance of adding a further card to a lie, for each; 1: as many cards as it may."""
     mix: float = 0.0
     """Chance of adding a wrong card to true ones."""
     noise: float = 0.0
@@ -216,7 +216,12 @@ def _announce(
 def _pick_or_lay(
     o: NDArray[np.int8], mask: NDArray[np.int8], h: NDArray[np.float64], u: NDArray[np.float64]
 ) -> int:
-    """Lay every true card; or, having none or choosing to lie, the card it needs last."""
+    """Lay every true card; or, having none or choosing to lie, the card it needs last.
+
+    A rule that always adds further cards picks from the lowest rank, so that none is in the way.
+    """
+    if h[_EXTRA] >= 1 and _first(mask, act.PICK, act.LAY) < act.LAY:
+        return _first(mask, act.PICK, act.LAY)
     picked = 0
     for slot in range(SLOTS):
         picked += int(o[obs.AT_PICKED + slot])

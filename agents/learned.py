@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,10 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
+from agents.base import AgentError
 from cheat_env import observations as obs
 from cheat_env.actions import NUM_ACTIONS
+from cheat_env.state import CLAIM_SIZES, TALLIES
 
 #: Logits of masked actions.
 MASKED = -1e8
@@ -24,10 +25,16 @@ MASKED = -1e8
 #: the mean of the others. Without it, self-play begins in games that never end.
 VALUE_PRIOR = 0.5
 PRIOR_CARDS = 13.0
+#: Sizes of a hand that its owner, and everybody else, had better notice.
+NEARLY_EMPTY = (0, 1, 2)
 
 
 class Torso(BaseFeaturesExtractor):
-    """Scaled observation, dense layers for policy and value, and the value prior as a feature.
+    """What policy and value share: the observation, scaled, what it implies, and dense layers.
+
+    Ratios and thresholds are hard to learn for a network, so it is given the rates behind the
+    tallies and which hands are nearly empty. The value prior passes by the layers, as the last
+    feature.
 
     Args:
         observation_space: Box of int8 (D,), `table` or `memory`.
@@ -39,6 +46,7 @@ class Torso(BaseFeaturesExtractor):
         size = observation_space.shape[0]
         scale = obs.MEMORY.per_number("scale")[:size].astype(np.float32)
         self.register_buffer("scale", torch.from_numpy(1 / scale), persistent=False)
+        size += sum(part.shape[1] for part in self._implied(torch.zeros(1, size)))
         layers: list[nn.Module] = []
         for width in hidden:
             layers += [nn.Linear(size, width), nn.ReLU()]
@@ -47,8 +55,22 @@ class Torso(BaseFeaturesExtractor):
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         """Return features (n, hidden + 1) of observations (n, D)."""
-        features = self.layers(observation * self.scale)
-        return torch.cat((features, self._prior(observation)), dim=1)
+        inputs = torch.cat((observation * self.scale, *self._implied(observation)), dim=1)
+        return torch.cat((self.layers(inputs), self._prior(observation)), dim=1)
+
+    @staticmethod
+    def _implied(observation: torch.Tensor) -> list[torch.Tensor]:
+        """Return nearly empty hands (n, 24) and, of a `memory` observation, rates (n, 64)."""
+        hands = observation[:, obs.AT_HAND_SIZES : obs.AT_HAND_SIZES + obs.MAX_SEATS]
+        implied = [(hands == size).float() for size in NEARLY_EMPTY]
+        if observation.shape[1] == obs.MEMORY.size:
+            tallies = observation[:, obs.AT_TALLIES : obs.AT_RECENT]
+            tallies = tallies.reshape(len(observation), obs.MAX_SEATS, CLAIM_SIZES, len(TALLIES))
+            tallies = torch.cat((tallies, tallies.sum(dim=2, keepdim=True)), dim=2)
+            _, caught, proven, asked, challenges, _ = tallies.unbind(dim=3)
+            for rate in (caught / (caught + proven + 1), challenges / (asked + 1)):
+                implied.append(rate.flatten(start_dim=1))
+        return implied
 
     @staticmethod
     def _prior(observation: torch.Tensor) -> torch.Tensor:
@@ -122,12 +144,13 @@ class LearnedAgent:
     @staticmethod
     def load(path: Path) -> LearnedAgent:
         """Return the agent of a `model.zip`; raises `AgentError` where it is none."""
-        from agents.registry import AgentError
-
         try:
             policy = MaskablePPO.load(path, device="cpu").policy
-        except (ValueError, KeyError, zipfile.BadZipFile, RuntimeError, AttributeError) as error:
-            raise AgentError(f"model {path}: can't be read: {error}") from None
+        except Exception as error:  # a foreign file can break the library's loader anywhere
+            said = " ".join(str(error).split())
+            raise AgentError(
+                f"model {path}: can't be read: {said or type(error).__name__}"
+            ) from None
         sizes = {layout.size for layout in obs.LAYOUTS.values()}
         space, actions = policy.observation_space, policy.action_space
         if not isinstance(policy, CheatPolicy) or space.shape[0] not in sizes:

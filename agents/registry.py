@@ -10,12 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Agent
+from agents.base import Agent, AgentError
 from agents.habits import HabitAgent, Habits
-
-
-class AgentError(ValueError):
-    """A name that is no agent; the message names it and what is allowed."""
 
 
 class RandomAgent:
@@ -52,8 +48,8 @@ RULES = {
     ),
     "caller": Rule(Habits(call=1), "honest, and challenges every claim"),
     "dumper": Rule(
-        Habits(certain=0, lie=1, extra=1, noise=1),
-        "lays as many cards as it may, any of them, and never challenges",
+        Habits(certain=0, lie=1, extra=1),
+        "lays as many cards as it may, true ones first, and never challenges",
     ),
     "bluffer": Rule(
         Habits(lie=0.1, call=0.1), "honest, but lies and challenges by chance (lie=, call=)"

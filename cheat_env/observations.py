@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from cheat_env.cards import JOKER_NAME, NUM_RANKS, RANKS, SLOTS, Deck
 from cheat_env.compiled import compiled
-from cheat_env.engine import base_rank
+from cheat_env.engine import around, base_rank
 from cheat_env.rules import MAX_SEATS, NEXT, PROGRESSIONS, Options
 from cheat_env.state import (
     ANNOUNCE,
@@ -237,8 +237,10 @@ def _encode_cards(
     cards: NDArray[np.int8], ranks: int, base: int, out: NDArray[np.int8], place: int
 ) -> None:
     """Add counts by rank to `out` at `place`, turned so that the base rank comes first."""
-    for r in range(ranks):
-        out[place + r] += cards[(base + r) % ranks]
+    for rank in range(base, ranks):
+        out[place - base + rank] += cards[rank]
+    for rank in range(base):
+        out[place + ranks - base + rank] += cards[rank]
     if len(cards) == SLOTS:
         out[place + SLOTS - 1] += cards[SLOTS - 1]
 
@@ -261,9 +263,9 @@ def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int
     out[AT_PILE_SIZE] = table.pile_size
     out[AT_GROUP_SIZE] = table.group_size
     if table.group_size > 0:
-        out[AT_CLAIMANT + (int(table.claimant) - seat) % players] = 1
+        out[AT_CLAIMANT + around(int(table.claimant) - seat, players)] = 1
     for offset in range(players):
-        other = (seat + offset) % players
+        other = around(seat + offset - players, players)
         out[AT_HAND_SIZES + offset] = table.hand_size[other]
         out[AT_OUT + offset] = table.out[other]
         out[AT_SCORES + offset] = min(int(table.score[other]), MOST)
@@ -286,7 +288,7 @@ def _encode_memory(table: Table, options: Options, seat: int, out: NDArray[np.in
         _encode_cards(table.group, ranks, base, out, AT_OWN_PILE)
     _encode_cards(table.claimed, ranks, base, out, AT_CLAIMED)
     for offset in range(players):
-        other = (seat + offset) % players
+        other = around(seat + offset - players, players)
         place = AT_TALLIES + offset * TALLIES_A_SEAT
         for size in range(CLAIM_SIZES):
             for what in range(len(TALLIES)):
@@ -303,8 +305,8 @@ def _encode_memory(table: Table, options: Options, seat: int, out: NDArray[np.in
         if claim[CLAIM_OUTCOME] == NO_CLAIM:
             break
         place = AT_RECENT + i * CLAIM_WIDTH
-        out[place] = (int(claim[CLAIM_SEAT]) - seat) % players + 1
-        out[place + 1] = (int(claim[CLAIM_RANK]) - base) % ranks
+        out[place] = around(int(claim[CLAIM_SEAT]) - seat, players) + 1
+        out[place + 1] = around(int(claim[CLAIM_RANK]) - base, ranks)
         out[place + 2] = claim[CLAIM_COUNT]
         out[place + 3 + int(claim[CLAIM_OUTCOME]) - PENDING] = 1
 

@@ -142,10 +142,10 @@ class Tables:
         variant: Any = "english",
         num_players: int | None = None,
         num_tables: int = 1,
-        *,
         seed: int = 0,
         observation: str = "memory",
         threads: int = 1,
+        *,
         auto_reset: bool = True,
         **rule_options: Any,
     ) -> None:

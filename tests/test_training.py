@@ -1,8 +1,7 @@
-"""The learner: advantages, seating, the network, saving, and that it learns."""
+"""The learner: seating, the network, saving, and that it learns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,8 @@ from cheat_env.observations import LAYOUTS, view
 from train.config import Config, ConfigError, Game, Learner, Opponents
 from train.evaluate import play_match
 from train.opponents import FIXED_RULES, RANDOM_RULES, SELF_PLAY, Seating, draw_habits
-from train.rollout import Rollout, estimate_advantages
 from train.selfplay import SelfPlay, new_model
 
-GAMMA, LAMBDA = 0.9, 0.8
 TINY = Config(
     game=Game("russian", 3),
     learner=Learner(
@@ -32,134 +29,6 @@ TINY = Config(
     ),
     opponents=Opponents(random_rules=0.2, fixed_rules=0.2),
 )
-
-
-def advantages(
-    seat: Sequence[int],
-    value: Sequence[float],
-    reward: dict[int, Sequence[float]],
-    terminated: Sequence[int] = (),
-    truncated: Sequence[int] = (),
-    forced: Sequence[int] = (),
-) -> list[float | None]:
-    """Return the advantage at each step of one table of two seats; None where none is usable."""
-    steps = len(seat)
-    decided, paid = np.ones((steps, 1), np.bool_), np.zeros((steps, 1, 2), np.float32)
-    decided[list(forced)] = False
-    flags = np.zeros((2, steps, 1), np.bool_)
-    flags[0, list(terminated)] = flags[1, list(truncated)] = True
-    for step, rewards in reward.items():
-        paid[step, 0] = rewards
-    found, usable = np.zeros((steps, 1), np.float32), np.zeros((steps, 1), np.bool_)
-    seats, values = np.array(seat, np.int8)[:, None], np.array(value, np.float32)[:, None]
-    estimate_advantages(seats, decided, values, paid, *flags, GAMMA, LAMBDA, found, usable)
-    return [float(a) if u else None for a, u in zip(found[:, 0], usable[:, 0], strict=True)]
-
-
-def slow_advantages(rollout: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return advantages and which are usable, trajectory by trajectory, from the definition."""
-    seat, decided, value, reward = (rollout[k] for k in ("seat", "decided", "value", "reward"))
-    steps, tables, seats = reward.shape
-    advantage, usable = np.zeros((steps, tables)), np.zeros((steps, tables), np.bool_)
-    for t in range(tables):
-        ends = np.flatnonzero(rollout["terminated"][:, t] | rollout["truncated"][:, t])
-        for first, last in zip([0, *(ends + 1)], [*ends, steps - 1], strict=True):
-            over = last in ends and rollout["terminated"][last, t]
-            for s in range(seats):
-                own = [k for k in range(first, last + 1) if decided[k, t] and seat[k, t] == s]
-                surprises = []
-                for k, following in zip(own, [*own, None][1:], strict=True):
-                    until = last + 1 if following is None else following
-                    next_value = 0.0 if following is None else float(value[following, t])
-                    earned = float(reward[k:until, t, s].astype(float).sum())
-                    surprises.append(earned + GAMMA * next_value - float(value[k, t]))
-                if not over:
-                    own, surprises = own[:-1], surprises[:-1]
-                for i, k in enumerate(own):
-                    weights = (GAMMA * LAMBDA) ** np.arange(len(own) - i)
-                    advantage[k, t], usable[k, t] = weights @ surprises[i:], True
-    return advantage, usable
-
-
-# --- Advantages -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_advantages_agree_with_the_definition(seed: int) -> None:
-    """On random rollouts they equal sums of discounted surprises along each seat's decisions."""
-    rng, steps, tables, seats = np.random.default_rng(seed), 40, 30, 2 + seed
-    terminated = rng.random((steps, tables)) < 0.06
-    rollout = {
-        "seat": rng.integers(seats, size=(steps, tables)).astype(np.int8),
-        "decided": rng.random((steps, tables)) < 0.7,
-        "value": rng.normal(size=(steps, tables)).astype(np.float32),
-        "reward": rng.normal(size=(steps, tables, seats)).astype(np.float32),
-        "terminated": terminated,
-        "truncated": ~terminated & (rng.random((steps, tables)) < 0.04),
-    }
-    found, usable = np.zeros((steps, tables), np.float32), np.zeros((steps, tables), np.bool_)
-    estimate_advantages(*rollout.values(), GAMMA, LAMBDA, found, usable)
-    expected, expected_usable = slow_advantages(rollout)
-    assert np.array_equal(usable, expected_usable)
-    assert np.allclose(found[usable], expected[usable], atol=1e-4)
-    assert 0 < usable.sum() < rollout["decided"].sum()
-
-
-def test_a_deal_that_ends_on_another_move_pays_the_decision_before() -> None:
-    """S22, S23: seat 0's only decision gets its loss, though seat 1 moved last."""
-    found = advantages([0, 1], [0.25, 0.5], {1: (-1, 1)}, terminated=[1])
-    assert found == pytest.approx([-1.25, 0.5])
-
-
-def test_a_reward_between_own_decisions_is_paid_once() -> None:
-    """What another seat's move pays belongs to the decision before it, and to no other."""
-    found = advantages([0, 1, 0], [0, 0, 0], {1: (2, 0), 2: (1, 0)}, terminated=[2])
-    assert found == pytest.approx([2 + GAMMA * LAMBDA * 1, 0, 1])
-
-
-def test_nothing_crosses_the_end_of_a_deal() -> None:
-    """The next deal's rewards and values change no advantage of the deal before."""
-    first = {1: (-1, 1)}
-    alone = advantages([0, 1], [0.5, 0.5], first, terminated=[1])
-    more = advantages([0, 1, 0, 1], [0.5, 0.5, 9, 9], first | {3: (7, -7)}, terminated=[1, 3])
-    assert more[:2] == alone
-
-
-@pytest.mark.parametrize("ends", [{"truncated": [2]}, {}], ids=["truncation", "end of rollout"])
-def test_a_truncation_is_no_termination(ends: dict[str, Any]) -> None:
-    """The last decision only lends its value to the one before, which counts on it."""
-    found = advantages([0, 0, 1], [0.5, 2.0, 1.0], {}, **ends)
-    assert found == [pytest.approx(GAMMA * 2.0 - 0.5), None, None]
-
-
-def test_forced_moves_are_skipped() -> None:
-    """A move with one legal action is no decision: the chain goes from own decision to the next."""
-    found = advantages([0, 0, 0], [1, 100, 3], {1: (5, 0)}, terminated=[2], forced=[1])
-    last = 0 - 3
-    assert found == [pytest.approx(5 + GAMMA * 3 - 1 + GAMMA * LAMBDA * last), None, last]
-
-
-def test_a_rollout_learns_only_from_choices_of_the_learner() -> None:
-    """Every decision in a batch had two or more legal actions, and its own was one of them."""
-    training = SelfPlay(TINY)
-    batch, played = training.rollout.collect(training.policy, 1.0, 0.9)
-    n = np.arange(len(batch.action))
-    assert (batch.mask.sum(axis=1) > 1).all()
-    assert batch.mask[n, batch.action].all()
-    rollout, learner = training.rollout, training.seating.learner
-    assert rollout.decided.sum() >= len(n) > 0
-    rules = np.flatnonzero(training.seating.kind != SELF_PLAY)
-    unended = [t for t in rules if not (rollout.terminated | rollout.truncated)[:, t].any()]
-    assert unended
-    for t in unended:
-        assert not rollout.decided[~learner[t, rollout.seat[:, t]], t].any()
-    assert played.deals == (rollout.terminated | rollout.truncated).sum()
-    torch_value = training.policy.logits_and_value(
-        torch.from_numpy(batch.observation).float(), torch.from_numpy(batch.mask).bool()
-    )
-    assert np.allclose(batch.value, torch_value[1].detach(), atol=1e-5)
-    own = torch_value[0].detach().numpy()[n, batch.action]
-    assert np.allclose(batch.log_probability, own, atol=1e-5)
 
 
 # --- Seating --------------------------------------------------------------------------------------
@@ -213,15 +82,25 @@ def test_an_unknown_fixed_rule_is_named() -> None:
         seats(fixed=("honest", "honset"))
 
 
-def test_the_rules_of_a_seating_act_by_their_habits() -> None:
-    """At tables of callers the rules answer as callers, and leave the learner's rows alone."""
-    seating = seats(64, fixed_rules=1.0, random_rules=0.0, fixed=("caller",))
-    tables = Tables("english", 4, 64)
-    rules_act = ~seating.learner[np.arange(64), tables.seat]
-    actions = np.full(64, -1)
-    seating.act(tables.observation, tables.action_mask, tables.seat, rules_act, actions)
-    caller = load("caller").act(tables.observation, tables.action_mask, np.random.default_rng(0))
-    assert np.array_equal(actions, np.where(rules_act, caller, -1))
+def test_each_seat_acts_by_its_own_habits() -> None:
+    """A caller among the honest answers as a caller; the learner's rows are left alone."""
+    seating, tables = seats(64, random_rules=1.0, fixed_rules=0.0), Tables("english", 4, 64)
+    seating.habits[:] = RULES["honest"].habits
+    seating.habits[:, 2] = RULES["caller"].habits
+    rng, told = np.random.default_rng(0), set()
+    for _ in range(40):
+        honest, caller = (
+            load(name).act(tables.observation, tables.action_mask, rng)
+            for name in ("honest", "caller")
+        )
+        expected = np.where(tables.seat == 2, caller, honest)
+        rules_act = ~seating.learner[np.arange(64), tables.seat]
+        actions = np.full(64, -1)
+        seating.act(tables.observation, tables.action_mask, tables.seat, rules_act, actions)
+        assert np.array_equal(actions, np.where(rules_act, expected, -1))
+        told |= set(tables.seat[rules_act & (caller != honest)].tolist())
+        tables.step(honest)
+    assert 2 in told and len(told) > 1
 
 
 def test_drawn_habits_are_in_range_and_differ() -> None:
@@ -350,6 +229,7 @@ def test_a_restored_training_goes_on_byte_for_byte(tmp_path: Path) -> None:
     expected = [straight.iterate()[0] for _ in range(4)]
     found = [first.iterate()[0] for _ in range(2)]
     first.save(tmp_path)
+    second.seating.redraw(np.arange(TINY.learner.tables))
     second.restore(tmp_path)
     found += [second.iterate()[0] for _ in range(2)]
     assert found == expected
@@ -365,6 +245,20 @@ def test_a_batch_that_is_all_one_minibatch_is_learned_from() -> None:
     before = weights(training)
     training.iterate()
     assert weights(training) != before
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [{"minibatch": 1}, {"minibatch": 3}, {"tables": 1, "steps": 7}, {"tables": 1, "steps": 2}],
+    ids=lambda sizes: " ".join(f"{name}={size}" for name, size in sizes.items()),
+)
+def test_small_batches_do_no_harm(sizes: dict[str, int]) -> None:
+    """S26: batches of one decision, or of none, leave the weights finite and the figures whole."""
+    training = SelfPlay(replace(TINY, learner=replace(TINY.learner, epochs=1, **sizes)))
+    figures = [training.iterate()[0] for _ in range(1 if "minibatch" in sizes else 40)]
+    assert all(np.isfinite(w.detach().numpy()).all() for w in training.policy.parameters())
+    assert {*figures[0]} >= {"policy_loss", "value_loss", "entropy"}
+    assert all(figure.keys() == figures[0].keys() for figure in figures)
 
 
 def test_it_learns() -> None:
@@ -394,21 +288,3 @@ def test_it_learns() -> None:
         training.iterate()
     assert before < 0.45
     assert share() > 0.5
-
-
-def test_a_rollout_counts_what_the_learner_won() -> None:
-    """Deals that ended by the rules count for their opponent, and won where the learner is paid."""
-    tables, rng = Tables("english", 4, 16, seed=2), np.random.default_rng(0)
-    seating = Seating(Opponents(0.0, 1.0, ("dumper",)), 16, 4, rng)
-    rollout, policy = Rollout(tables, seating, 1, rng), new_model(tables, (8,), 0).policy
-    wins = 0
-    for _ in range(900):
-        learner = seating.learner.copy()
-        _, played = rollout.collect(policy, 1.0, 1.0)
-        ended = rollout.terminated[0]
-        paid = rollout.reward[0][ended][learner[ended]]
-        assert (played.deals, played.truncated) == (ended.sum(), 0)
-        assert played.against.tolist() == [ended.sum(), 0]
-        assert played.won.tolist() == [(paid > 0).sum(), 0]
-        wins += played.won[0]
-    assert wins > 0

@@ -161,6 +161,11 @@ def find_config(name: str) -> Path:
     places = [Path(name), Path("configs") / name, CONFIGS / name]
     for place in places:
         if place.is_file():
+            try:
+                yaml.safe_load(place.read_text("utf-8"))
+            except (yaml.YAMLError, UnicodeDecodeError) as error:
+                said = " ".join(str(error).split())
+                raise ConfigError(f"config {str(place)!r}: is not YAML: {said}") from None
             return place
     raise ConfigError(f"config {name!r}: not found as given, nor in configs/")
 
@@ -200,7 +205,7 @@ def parse(arguments: Sequence[str]) -> tuple[Config, str | None]:
 
 
 def _config(command: ArgumentParser, found: Namespace) -> Config:
-    made = command.instantiate_classes(found)
+    made = command.instantiate(found)
     config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
     _check(config)
     return config
@@ -209,6 +214,16 @@ def _config(command: ArgumentParser, found: Namespace) -> Config:
 def _check(config: Config) -> None:
     """Refuse numbers that make no sense."""
     learner, opponents = config.learner, config.opponents
+    if Path(config.name).name != config.name:
+        raise ConfigError(f"name {config.name!r}: must be the name of a directory, not a path")
+    if not learner.hidden or min(learner.hidden) < 1:
+        raise ConfigError(f"learner.hidden {list(learner.hidden)}: give widths of at least 1")
+    for name in ("learning_rate", "max_gradient", "clip"):
+        if getattr(learner, name) <= 0:
+            raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be more than 0")
+    for name, seed in (("learner", learner.seed), ("evaluation", config.evaluation.seed)):
+        if seed < 0:
+            raise ConfigError(f"{name}.seed {seed}: must be at least 0")
     for name in ("total_decisions", "tables", "steps", "epochs", "minibatch", "threads"):
         if getattr(learner, name) < 1:
             raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be at least 1")

@@ -246,7 +246,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console = wide_console()
     try:
-        players = options.players or Rules.load(options.variant).default_players
+        players = options.players
+        if players is None:
+            players = Rules.load(options.variant).default_players
         if options.deals < 1 or options.seed < 0:
             raise AgentError("--deals must be at least 1 and --seed at least 0")
         agents, against = (

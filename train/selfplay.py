@@ -61,6 +61,9 @@ class SelfPlay:
         c = self.config
         self.policy.set_training_mode(False)
         batch, played = self.rollout.collect(self.policy, c.gamma, c.gae_lambda)
+        while not len(batch.action):  # a short rollout may hold nothing to learn from
+            batch, more = self.rollout.collect(self.policy, c.gamma, c.gae_lambda)
+            played.add(more)
         metrics = self.update(batch)
         self.decisions += len(batch.action)
         self.updates += 1
@@ -133,7 +136,7 @@ class SelfPlay:
         old = torch.from_numpy(batch.log_probability[rows])
         advantage = torch.from_numpy(batch.advantage[rows])
         returns = torch.from_numpy(batch.value[rows]) + advantage
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
 
         with torch.autocast("cpu", torch.bfloat16, enabled=c.bfloat16):
             log_probabilities, value = self.policy.logits_and_value(observation, mask)
