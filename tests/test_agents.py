@@ -202,7 +202,7 @@ def test_dumper_lays_as_many_as_it_may(hand: str, count: int) -> None:
 
 
 def test_a_liar_lies_though_it_holds_the_rank() -> None:
-    """With lie=1 no true card goes, with extra=1 as many cards as may, with mix=1 wrong ones too."""
+    """With lie=1 no true card goes, with extra=1 as many as may, with mix=1 wrong ones too."""
     assert lays("bluffer(lie=1, call=0)", "7 7 3 3 8", "7") == "3"
     assert lays("bluffer(lie=1, extra=1)", "7 7 3 3 8", "7") == "3 7 7 8"
     assert lays("bluffer(lie=0, mix=1)", "7 7 3", "7") == "3 7 7"
