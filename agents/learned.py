@@ -17,7 +17,6 @@ from torch import nn
 from agents.base import AgentError
 from cheat_env import observations as obs
 from cheat_env.actions import NUM_ACTIONS
-from cheat_env.state import CLAIM_SIZES, TALLIES
 
 #: Logits of masked actions.
 MASKED = -1e8
@@ -25,16 +24,10 @@ MASKED = -1e8
 #: the mean of the others. Without it, self-play begins in games that never end.
 VALUE_PRIOR = 0.5
 PRIOR_CARDS = 13.0
-#: Sizes of a hand that its owner, and everybody else, had better notice.
-NEARLY_EMPTY = (0, 1, 2)
 
 
 class Torso(BaseFeaturesExtractor):
-    """What policy and value share: the observation, scaled, what it implies, and dense layers.
-
-    Ratios and thresholds are hard to learn for a network, so it is given the rates behind the
-    tallies and which hands are nearly empty. The value prior passes by the layers, as the last
-    feature.
+    """Scaled observation, dense layers for policy and value, and the value prior as a feature.
 
     Args:
         observation_space: Box of int8 (D,), `table` or `memory`.
@@ -46,7 +39,6 @@ class Torso(BaseFeaturesExtractor):
         size = observation_space.shape[0]
         scale = obs.MEMORY.per_number("scale")[:size].astype(np.float32)
         self.register_buffer("scale", torch.from_numpy(1 / scale), persistent=False)
-        size += sum(part.shape[1] for part in self._implied(torch.zeros(1, size)))
         layers: list[nn.Module] = []
         for width in hidden:
             layers += [nn.Linear(size, width), nn.ReLU()]
@@ -55,22 +47,8 @@ class Torso(BaseFeaturesExtractor):
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         """Return features (n, hidden + 1) of observations (n, D)."""
-        inputs = torch.cat((observation * self.scale, *self._implied(observation)), dim=1)
-        return torch.cat((self.layers(inputs), self._prior(observation)), dim=1)
-
-    @staticmethod
-    def _implied(observation: torch.Tensor) -> list[torch.Tensor]:
-        """Return nearly empty hands (n, 24) and, of a `memory` observation, rates (n, 64)."""
-        hands = observation[:, obs.AT_HAND_SIZES : obs.AT_HAND_SIZES + obs.MAX_SEATS]
-        implied = [(hands == size).float() for size in NEARLY_EMPTY]
-        if observation.shape[1] == obs.MEMORY.size:
-            tallies = observation[:, obs.AT_TALLIES : obs.AT_RECENT]
-            tallies = tallies.reshape(len(observation), obs.MAX_SEATS, CLAIM_SIZES, len(TALLIES))
-            tallies = torch.cat((tallies, tallies.sum(dim=2, keepdim=True)), dim=2)
-            _, caught, proven, asked, challenges, _ = tallies.unbind(dim=3)
-            for rate in (caught / (caught + proven + 1), challenges / (asked + 1)):
-                implied.append(rate.flatten(start_dim=1))
-        return implied
+        features = self.layers(observation * self.scale)
+        return torch.cat((features, self._prior(observation)), dim=1)
 
     @staticmethod
     def _prior(observation: torch.Tensor) -> torch.Tensor:

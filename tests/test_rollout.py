@@ -130,7 +130,7 @@ def test_forced_moves_are_skipped() -> None:
 def test_a_rollout_learns_only_from_choices_of_the_learner() -> None:
     """Every decision in a batch had two or more legal actions, and its own was one of them."""
     training = SelfPlay(TINY)
-    batch, played = training.rollout.collect(training.policy, 1.0, 0.9)
+    batch, played = training.rollout.collect(training.policy, 1.0, 0.9, 0.0)
     n = np.arange(len(batch.action))
     assert (batch.mask.sum(axis=1) > 1).all()
     assert batch.mask[n, batch.action].all()
@@ -153,12 +153,12 @@ def test_a_rollout_learns_only_from_choices_of_the_learner() -> None:
 def test_a_rollout_counts_what_the_learner_won() -> None:
     """Deals that ended by the rules count for their opponent, and won where the learner is paid."""
     tables, rng = Tables("english", 4, 16, seed=2), np.random.default_rng(0)
-    seating = Seating(Opponents(0.0, 1.0, ("dumper",)), 16, 4, rng)
+    seating = Seating(Opponents(random_rules=0.0, fixed_rules=1.0, fixed=("dumper",)), 16, 4, rng)
     rollout, policy = Rollout(tables, seating, 1, rng), new_model(tables, (8,), 0).policy
     wins = 0
     for _ in range(900):
         learner = seating.learner.copy()
-        _, played = rollout.collect(policy, 1.0, 1.0)
+        _, played = rollout.collect(policy, 1.0, 1.0, 0.0)
         ended = rollout.terminated[0]
         paid = rollout.reward[0][ended][learner[ended]]
         assert (played.deals, played.truncated) == (ended.sum(), 0)

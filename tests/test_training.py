@@ -53,7 +53,7 @@ def test_a_redraw_seats_only_the_tables_that_it_is_for() -> None:
     """New deals get a new learner seat and new habits; the other tables stay as they were."""
     seating = seats(random_rules=0.5, fixed_rules=0.5)
     before = seating.learner.copy(), seating.habits.copy()
-    seating.redraw(np.arange(0, 200, 2))
+    seating.redraw(np.arange(0, 200, 2), 0.0)
     assert np.array_equal(seating.learner[1::2], before[0][1::2])
     assert np.array_equal(seating.habits[1::2], before[1][1::2])
     assert not np.array_equal(seating.learner[::2], before[0][::2])
@@ -61,8 +61,21 @@ def test_a_redraw_seats_only_the_tables_that_it_is_for() -> None:
         (seating.habits[seating.kind == RANDOM_RULES][::2] != before[1][:100:2]).any((1, 2)).all()
     )
     for _ in range(9):
-        seating.redraw(np.arange(200))
+        seating.redraw(np.arange(200), 0.0)
         assert (seating.learner.sum(axis=1) == 1).all()
+
+
+def test_the_shares_turn_as_the_deals_end() -> None:
+    """From `turn` on new deals are seated by the late shares; deals that run keep their players."""
+    seating = seats(
+        random_rules=0, fixed_rules=0, turn=0.5, late_random_rules=0.5, late_fixed_rules=0.25
+    )
+    seating.redraw(np.arange(200), 0.49)
+    assert (seating.kind == SELF_PLAY).all()
+    seating.redraw(np.arange(100), 0.5)
+    assert (seating.kind[:100] == RANDOM_RULES).all() and (seating.kind[100:] == SELF_PLAY).all()
+    seating.redraw(np.arange(200), 1.0)
+    assert np.bincount(seating.kind).tolist() == [50, 100, 50]
 
 
 def test_fixed_rules_are_copies_of_one_named_rule() -> None:
@@ -229,7 +242,7 @@ def test_a_restored_training_goes_on_byte_for_byte(tmp_path: Path) -> None:
     expected = [straight.iterate()[0] for _ in range(4)]
     found = [first.iterate()[0] for _ in range(2)]
     first.save(tmp_path)
-    second.seating.redraw(np.arange(TINY.learner.tables))
+    second.seating.redraw(np.arange(TINY.learner.tables), 0.0)
     second.restore(tmp_path)
     found += [second.iterate()[0] for _ in range(2)]
     assert found == expected

@@ -85,14 +85,23 @@ class Learner:
 class Opponents:
     """Who else sits at the tables; the rest of them is self-play in all seats.
 
+    Self-play teaches the game, rules teach what to do about those who play otherwise; so there are
+    few of them at first, and more from `turn` on.
+
     Args:
         random_rules: share of tables with one learner among rules with habits drawn at random.
         fixed_rules: share of tables with one learner among copies of one named rule.
-        fixed: the named rules.
+        turn: share of the training after which the two shares below hold.
+        late_random_rules: share of tables with random rules from `turn` on.
+        late_fixed_rules: share of tables with a named rule from `turn` on.
+        fixed: the named rules, each as often as it stands here.
     """
 
-    random_rules: float = 0.15
-    fixed_rules: float = 0.05
+    random_rules: float = 0.3
+    fixed_rules: float = 0.1
+    turn: float = 0.6
+    late_random_rules: float = 0.3
+    late_fixed_rules: float = 0.4
     fixed: tuple[str, ...] = ("honest", "honest_guard", "caller", "dumper", "bluffer", "counter")
 
 
@@ -230,9 +239,11 @@ def _check(config: Config) -> None:
     for name in ("gamma", "gae_lambda", "entropy_until"):
         if not 0 <= getattr(learner, name) <= 1:
             raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be from 0 to 1")
-    shares = (opponents.random_rules, opponents.fixed_rules)
-    if min(shares) < 0 or sum(shares) > 1:
-        raise ConfigError(f"opponents: shares {shares} must not be negative nor add to more than 1")
+    early = (opponents.random_rules, opponents.fixed_rules)
+    late = (opponents.late_random_rules, opponents.late_fixed_rules)
+    for shares in (early, late):
+        if min(shares) < 0 or sum(shares) > 1:
+            raise ConfigError(f"opponents: shares {shares} must be from 0 and add to at most 1")
     if config.evaluation.deals < 1:
         raise ConfigError(f"evaluation.deals {config.evaluation.deals}: must be at least 1")
 

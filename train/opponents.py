@@ -36,24 +36,24 @@ class Seating:
         if unknown:
             raise ConfigError(f"opponents.fixed {unknown[0]!r}: must be one of {', '.join(RULES)}")
         self.names = (*opponents.fixed, "random rules")
+        self._opponents = opponents
         self._fixed = np.array([RULES[name].habits for name in opponents.fixed])
-        rules = round(num_tables * opponents.random_rules)
-        fixed = round(num_tables * opponents.fixed_rules) if len(self._fixed) else 0
         self.kind = np.full(num_tables, SELF_PLAY, np.int8)
-        self.kind[:rules] = RANDOM_RULES
-        self.kind[rules : rules + fixed] = FIXED_RULES
         self.learner = np.ones((num_tables, num_players), np.bool_)
         self.habits = np.zeros((num_tables, num_players, len(Habits._fields)))
         self.which = np.full(num_tables, len(self._fixed))
         self._rng = rng
-        self.redraw(np.arange(num_tables))
+        self.redraw(np.arange(num_tables), 0.0)
 
-    def redraw(self, tables: NDArray[np.int64]) -> None:
-        """Seat the players of a new deal at these tables."""
+    def redraw(self, tables: NDArray[np.int64], progress: float) -> None:
+        """Seat the players of a new deal at these tables; `progress` of the training is done."""
         seats = self.learner.shape[1]
+        self.kind[tables] = self._kinds(progress)[tables]
+        self.learner[tables] = True
         for table in tables[self.kind[tables] != SELF_PLAY]:
             self.learner[table] = False
             self.learner[table, self._rng.integers(seats)] = True
+            self.which[table] = len(self._fixed)
             if self.kind[table] == FIXED_RULES:
                 self.which[table] = self._rng.integers(len(self._fixed))
                 self.habits[table] = self._fixed[self.which[table]]
@@ -61,6 +61,19 @@ class Seating:
                 self.habits[table] = draw_habits(self._rng)
             else:
                 self.habits[table] = [draw_habits(self._rng) for _ in range(seats)]
+
+    def _kinds(self, progress: float) -> NDArray[np.int8]:
+        """Return what each table is for, (n,)."""
+        late = progress >= self._opponents.turn
+        shares = self._opponents
+        random = shares.late_random_rules if late else shares.random_rules
+        fixed = shares.late_fixed_rules if late else shares.fixed_rules
+        first = round(len(self.kind) * random)
+        last = first + (round(len(self.kind) * fixed) if len(self._fixed) else 0)
+        kinds = np.full(len(self.kind), SELF_PLAY, np.int8)
+        kinds[:first] = RANDOM_RULES
+        kinds[first:last] = FIXED_RULES
+        return kinds
 
     def act(
         self,

@@ -82,7 +82,9 @@ class Rollout:
         self.terminated = np.zeros((steps, n), np.bool_)
         self.truncated = np.zeros((steps, n), np.bool_)
 
-    def collect(self, policy: CheatPolicy, gamma: float, gae_lambda: float) -> tuple[Batch, Played]:
+    def collect(
+        self, policy: CheatPolicy, gamma: float, gae_lambda: float, progress: float
+    ) -> tuple[Batch, Played]:
         """Play every table on and return what can be learned, and what ended."""
         played = Played(len(self.seating.names))
         for step in range(len(self.seat)):
@@ -93,7 +95,7 @@ class Rollout:
             self.truncated[step] = self.tables.truncated
             ended = np.flatnonzero(self.tables.terminated | self.tables.truncated)
             self._count(ended, played)
-            self.seating.redraw(ended)
+            self.seating.redraw(ended, progress)
         advantage = np.zeros_like(self.value)
         usable = np.zeros_like(self.decided)
         estimate_advantages(

@@ -60,9 +60,10 @@ class SelfPlay:
         """Play and learn once; returns the update's figures and what ended."""
         c = self.config
         self.policy.set_training_mode(False)
-        batch, played = self.rollout.collect(self.policy, c.gamma, c.gae_lambda)
+        how = (self.policy, c.gamma, c.gae_lambda, self.progress())
+        batch, played = self.rollout.collect(*how)
         while not len(batch.action):  # a short rollout may hold nothing to learn from
-            batch, more = self.rollout.collect(self.policy, c.gamma, c.gae_lambda)
+            batch, more = self.rollout.collect(*how)
             played.add(more)
         metrics = self.update(batch)
         self.decisions += len(batch.action)
@@ -75,6 +76,7 @@ class SelfPlay:
         np.savez(
             directory / "trainer.npz",
             state=np.asarray(self.tables.state).view(np.uint8),
+            kind=self.seating.kind,
             learner=self.seating.learner,
             habits=self.seating.habits,
             which=self.seating.which,
@@ -88,6 +90,7 @@ class SelfPlay:
         self.model.set_parameters(directory / "model.zip", device="cpu")
         with np.load(directory / "trainer.npz") as saved:
             self.tables.take_over(saved["state"].view(self.tables.state.dtype))
+            self.seating.kind[:] = saved["kind"]
             self.seating.learner[:] = saved["learner"]
             self.seating.habits[:] = saved["habits"]
             self.seating.which[:] = saved["which"]
