@@ -30,10 +30,7 @@ def base_rank(table: Table) -> int:
 
 @compiled
 def around(place: int, size: int) -> int:
-    """Return a place of -size .. size-1 counted round a cycle, 0 .. size-1.
-
-    The remainder of a division would say the same, and take most of the engine's time.
-    """
+    """Return a place of -size .. size-1 counted round a cycle, without a division."""
     return place + size if place < 0 else place
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cheat_env.cards import JOKER, JOKER_NAME, NUM_RANKS, RANKS, SLOTS, Deck
 from cheat_env.compiled import compiled
 from cheat_env.engine import around, base_rank
-from cheat_env.rules import MAX_SEATS, NEXT, PROGRESSIONS, Options
+from cheat_env.rules import MAX_SEATS, NEXT, NO_QUADS, PROGRESSIONS, Options
 from cheat_env.state import (
     ANNOUNCE,
     CLAIM_COUNT,
@@ -252,7 +252,7 @@ def _encode_cards(cards: NDArray[np.int8], ranks: int, base: int, row: NDArray[n
 def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int8]) -> None:
     players, ranks, base = int(options.players), int(options.num_ranks), base_rank(table)
     _encode_cards(table.hand[seat], ranks, base, out[AT_OWN_HAND:AT_PICKED])
-    if seat == table.turn:  # what another seat has picked is not public yet
+    if seat == table.turn and table.picked_size > 0:  # what another seat has picked is its own
         _encode_cards(table.picked, ranks, base, out[AT_PICKED:AT_RANK])
     named = int(table.claim) if table.rank == NO_RANK else int(table.rank)
     if named != NO_RANK:
@@ -272,7 +272,8 @@ def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int
         out[AT_HAND_SIZES + offset] = table.hand_size[other]
         out[AT_OUT + offset] = table.out[other]
         out[AT_SCORES + offset] = min(int(table.score[other]), MOST)
-    _encode_cards(table.quads, ranks, base, out[AT_QUADS:AT_SCORES])
+    if options.quads != NO_QUADS:
+        _encode_cards(table.quads, ranks, base, out[AT_QUADS:AT_SCORES])
     out[AT_PLAYERS] = players
     out[AT_NUM_RANKS] = ranks
     out[AT_COPIES] = options.copies
@@ -286,12 +287,13 @@ def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int
 def _encode_memory(table: Table, options: Options, seat: int, out: NDArray[np.int8]) -> None:
     players, ranks, base = int(options.players), int(options.num_ranks), base_rank(table)
     claimant, pending = int(table.claimant), int(table.group_size)
-    _encode_cards(table.pile[seat], ranks, base, out[AT_OWN_PILE:AT_KNOWN])
-    if seat == claimant and pending > 0:
-        for r in range(ranks):
-            out[AT_OWN_PILE + r] += table.group[around(base + r - ranks, ranks)]
-        out[AT_OWN_PILE + JOKER] += table.group[JOKER]
-    _encode_cards(table.claimed, ranks, base, out[AT_CLAIMED:AT_TALLIES])
+    if table.pile_size > 0:
+        _encode_cards(table.claimed, ranks, base, out[AT_CLAIMED:AT_TALLIES])
+        _encode_cards(table.pile[seat], ranks, base, out[AT_OWN_PILE:AT_KNOWN])
+        if seat == claimant and pending > 0:
+            for r in range(ranks):
+                out[AT_OWN_PILE + r] += table.group[around(base + r - ranks, ranks)]
+            out[AT_OWN_PILE + JOKER] += table.group[JOKER]
     for offset in range(players):
         other = around(seat + offset - players, players)
         place = AT_TALLIES + offset * TALLIES_A_SEAT

@@ -24,7 +24,17 @@ from cheat_env.checks import RulesError
 from cheat_env.files import write_text
 from cheat_env.render import claim_line
 from cheat_env.rules import Options, Rules
-from cheat_env.state import ANNOUNCE, CLAIM_OUTCOME, LIE, NO_RANK, OVER, State, allocate
+from cheat_env.state import (
+    ANNOUNCE,
+    CLAIM_OUTCOME,
+    LIE,
+    NO_RANK,
+    OVER,
+    PENDING,
+    TRUE,
+    State,
+    allocate,
+)
 
 KEYS = ("title", "clauses", "variant", "players", "rules", "seed", "deal", "start", "moves")
 START_KEYS = ("hands", "pile", "turn", "rank")
@@ -371,9 +381,10 @@ def event(before: State, after: State, deck: Deck) -> str | None:
     """Return what a challenge showed and moved, in words; None where the move was none."""
     old, new = before[0], after[0]
     claim = new["recent"][0]
-    if claim[CLAIM_OUTCOME] < LIE - 1 or old["recent"][0][CLAIM_OUTCOME] == claim[CLAIM_OUTCOME]:
+    before_it, outcome = old["recent"][0][CLAIM_OUTCOME], claim[CLAIM_OUTCOME]
+    if before_it != PENDING or outcome not in (TRUE, LIE):
         return None
-    lie = claim[CLAIM_OUTCOME] == LIE
+    lie = outcome == LIE
     taker = old["claimant"] if lie else old["turn"]
     shown = format_cards(old["group"], deck)
     return f"{claim_line(claim, deck)} [{shown}]; seat {taker} takes {old['pile_size']} cards"

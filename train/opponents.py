@@ -35,13 +35,13 @@ class Seating:
         unknown = [name for name in opponents.fixed if name not in RULES]
         if unknown:
             raise ConfigError(f"opponents.fixed {unknown[0]!r}: must be one of {', '.join(RULES)}")
-        self.names = (*opponents.fixed, "random rules")
+        self.names = (*dict.fromkeys(opponents.fixed), "random rules")
         self._opponents = opponents
         self._fixed = np.array([RULES[name].habits for name in opponents.fixed])
         self.kind = np.full(num_tables, SELF_PLAY, np.int8)
         self.learner = np.ones((num_tables, num_players), np.bool_)
         self.habits = np.zeros((num_tables, num_players, len(Habits._fields)))
-        self.which = np.full(num_tables, len(self._fixed))
+        self.which = np.full(num_tables, len(self.names) - 1)
         self._rng = rng
         self.redraw(np.arange(num_tables), 0.0)
 
@@ -53,10 +53,11 @@ class Seating:
         for table in tables[self.kind[tables] != SELF_PLAY]:
             self.learner[table] = False
             self.learner[table, self._rng.integers(seats)] = True
-            self.which[table] = len(self._fixed)
+            self.which[table] = len(self.names) - 1
             if self.kind[table] == FIXED_RULES:
-                self.which[table] = self._rng.integers(len(self._fixed))
-                self.habits[table] = self._fixed[self.which[table]]
+                drawn = self._rng.integers(len(self._fixed))
+                self.which[table] = self.names.index(self._opponents.fixed[drawn])
+                self.habits[table] = self._fixed[drawn]
             elif self._rng.random() < ALIKE:
                 self.habits[table] = draw_habits(self._rng)
             else:
