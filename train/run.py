@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import shutil
 import signal
@@ -211,23 +212,26 @@ class MetricsFile:
     """metrics.csv: one row an update; rows after the checkpoint that is resumed are dropped."""
 
     def __init__(self, path: Path, decisions: int) -> None:
-        self.path = path
         kept: list[dict[str, str]] = []
         if path.exists():
             with path.open(newline="") as file:
                 kept = [row for row in csv.DictReader(file) if int(row["decisions"]) <= decisions]
-        self._writer: csv.DictWriter[str] | None = None
-        self._file = path.open("w", newline="")
-        for row in kept:
-            self.add(row)
-        self.flush()
+        text = io.StringIO(newline="")
+        if kept:
+            writer = csv.DictWriter(text, list(kept[0]))
+            writer.writeheader()
+            writer.writerows(kept)
+        write(path, lambda unfinished: unfinished.write_bytes(text.getvalue().encode()))
+        self._file = path.open("a", newline="")
+        self._has_header = bool(kept)
 
     def add(self, row: dict[str, Any]) -> None:
         """Add a row; the first one names the columns."""
-        if self._writer is None:
-            self._writer = csv.DictWriter(self._file, list(row))
-            self._writer.writeheader()
-        self._writer.writerow(row)
+        writer = csv.DictWriter(self._file, list(row))
+        if not self._has_header:
+            writer.writeheader()
+            self._has_header = True
+        writer.writerow(row)
 
     def flush(self) -> None:
         """Bring what was added to the disk."""
