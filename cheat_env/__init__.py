@@ -11,7 +11,8 @@ Verish'); every rule option can be changed by keyword.
 
 from pettingzoo import register
 
-from cheat_env.aec import env, parallel_env, raw_env
+from cheat_env.aec import raw_env
+from cheat_env.checked import env, parallel_env
 from cheat_env.checks import RulesError
 from cheat_env.rules import Rules, RulesWarning, variants
 from cheat_env.tables import IllegalAction, Tables

@@ -9,13 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-from pettingzoo import AECEnv, ParallelEnv
-from pettingzoo.utils import (
-    AssertOutOfBoundsWrapper,
-    OrderEnforcingWrapper,
-    TerminateIllegalWrapper,
-    turn_based_aec_to_parallel,
-)
+from pettingzoo import AECEnv
 
 from cheat_env import actions as act
 from cheat_env.observations import TRUTH, encode, truth
@@ -23,27 +17,6 @@ from cheat_env.render import ansi
 from cheat_env.tables import Tables, refuse
 
 Observation = dict[str, NDArray[np.int8]]
-#: What `env()` pays to a seat that ends the game by an illegal action.
-ILLEGAL_REWARD = -1.0
-
-
-def env(variant: Any = "english", num_players: int | None = None, **kwargs: Any) -> AECEnv:
-    """Return the environment in PettingZoo's standard wrappers; arguments as for `raw_env`.
-
-    An action outside the space is an AssertionError; a masked one ends the game for all, with
-    reward -1 for the seat that took it and 0 for the others.
-    """
-    wrapped: AECEnv = raw_env(variant, num_players, **kwargs)
-    wrapped = TerminateIllegalWrapper(wrapped, illegal_reward=ILLEGAL_REWARD)
-    wrapped = AssertOutOfBoundsWrapper(wrapped)
-    return OrderEnforcingWrapper(wrapped)
-
-
-def parallel_env(
-    variant: Any = "english", num_players: int | None = None, **kwargs: Any
-) -> ParallelEnv:
-    """Return the environment by PettingZoo's turn-based conversion; only the seat to act acts."""
-    return turn_based_aec_to_parallel(env(variant, num_players, **kwargs))
 
 
 class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
@@ -155,7 +128,7 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
             self._was_dead_step(action)
             return
         tables = self.tables
-        number = _as_number(action)
+        number = as_number(action)
         if not (0 <= number < act.NUM_ACTIONS and tables.action_mask[0, number]):
             raise refuse(action, self._seat_of[agent], tables.action_mask[0])
         self._action[0] = number
@@ -193,7 +166,7 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
         """Release nothing: there is nothing to release."""
 
 
-def _as_number(action: Any) -> int:
+def as_number(action: Any) -> int:
     """Return an action as an int; -1, which no action is, for what is no whole number."""
     try:
         return -1 if isinstance(action, bool | np.bool_) else operator.index(action)

@@ -10,7 +10,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cheat_env.aec import raw_env
+from cheat_env.checked import env
 from cheat_env.compiled import compiled
 from cheat_env.rules import Options
 from cheat_env.state import State
@@ -29,6 +30,9 @@ TABLES = 1024
 REPEATS = 5
 LOOP_STEPS = 1000
 AEC_STEPS = 10_000
+CALLS = 20_000
+THREADED_TABLES = 4096
+RATE = "decisions/s"
 SHIFTS = (np.uint64(13), np.uint64(7), np.uint64(17))
 HALF = np.uint64(32)
 
@@ -71,20 +75,19 @@ def _loop(tables: Tables) -> float:
     return LOOP_STEPS * tables.num_tables / (time.perf_counter() - start)
 
 
-def _step(tables: Tables) -> float:
-    """Time `Tables.step` alone; the actions are chosen outside the clock."""
+def _step(tables: Tables, steps: int) -> float:
+    """Return the seconds that a call of `Tables.step` takes; choosing is outside the clock."""
     word, actions, spent = np.uint64(1), np.zeros(tables.num_tables, np.int64), 0.0
-    for _ in range(LOOP_STEPS):
+    for _ in range(steps):
         word = np.uint64(choose_random(tables.action_mask, word, actions))
         start = time.perf_counter()
         tables.step(actions)
         spent += time.perf_counter() - start
-    return LOOP_STEPS * tables.num_tables / spent
+    return spent / steps
 
 
-def _aec(variant: str) -> float:
-    """Time `last` and `step` of the raw environment; actions are chosen outside the clock."""
-    env = raw_env(variant, PLAYERS)
+def _aec(env: raw_env) -> float:
+    """Time `last` and `step` of an environment; actions are chosen outside the clock."""
     env.reset(seed=0)
     rng, spent = np.random.default_rng(0), 0.0
     for _ in range(AEC_STEPS):
@@ -102,29 +105,35 @@ def _aec(variant: str) -> float:
     return AEC_STEPS / spent
 
 
-def _cases() -> dict[str, Callable[[], float]]:
-    cases: dict[str, Callable[[], float]] = {}
-    for kind, run in (("loop", _loop), ("tables", _step)):
-        for variant, observation in (
-            ("english", "memory"),
-            ("russian", "memory"),
-            ("english", "table"),
-        ):
-            tables = Tables(variant, PLAYERS, TABLES, observation=observation)
-            cases[f"{kind}/{variant}/{observation}"] = partial(run, tables)
+def _cases() -> Iterator[tuple[str, str, Callable[[], float]]]:
+    """Yield name, unit and what to run of everything that is measured."""
+    layouts = (("english", "memory"), ("russian", "memory"), ("english", "table"))
+    for variant, observation in layouts:
+        tables = Tables(variant, PLAYERS, TABLES, observation=observation)
+        name = f"{variant}/{observation}"
+        yield f"loop/{name}", RATE, partial(_loop, tables)
+        yield f"tables/{name}", RATE, partial(_rate, tables)
+    single = Tables("english", PLAYERS, 1)
+    yield "call/english", "us", lambda: 1e6 * _step(single, CALLS)
     for variant in ("english", "russian"):
-        cases[f"aec-raw/{variant}"] = partial(_aec, variant)
-    return cases
+        yield f"aec-raw/{variant}", RATE, partial(_aec, raw_env(variant, PLAYERS))
+    yield "aec-env/english", RATE, partial(_aec, env("english", PLAYERS))
+    threads = [Tables("english", PLAYERS, THREADED_TABLES, threads=n) for n in (1, 2)]
+    yield "threads2/english", "x", lambda: _rate(threads[1]) / _rate(threads[0])
+
+
+def _rate(tables: Tables) -> float:
+    return tables.num_tables / _step(tables, LOOP_STEPS)
 
 
 def measure() -> dict[str, Any]:
-    """Return machine, versions and results: median and repeats in decisions/s."""
+    """Return machine, versions and results: name, unit, median and repeats of each."""
     results = []
-    for name, run in _cases().items():
+    for name, unit, run in _cases():
         run()
-        repeats = [round(run()) for _ in range(REPEATS)]
+        repeats = [float(f"{run():.5g}") for _ in range(REPEATS)]
         median = statistics.median(repeats)
-        results.append({"name": name, "unit": "decisions/s", "median": median, "repeats": repeats})
+        results.append({"name": name, "unit": unit, "median": median, "repeats": repeats})
     machine = {
         "processor": platform.machine(),
         "cores": os.cpu_count(),
@@ -141,6 +150,7 @@ def main(as_json: bool) -> None:
     if as_json:
         print(json.dumps(found, indent=2))
         return
-    print(f"{PLAYERS} players, {TABLES} tables, median of {REPEATS} repeats, decisions/s")
+    print(f"{PLAYERS} players, {TABLES} tables, median of {REPEATS} repeats")
     for result in found["results"]:
-        print(f"{result['name']:24} {result['median']:>12,.0f}")
+        digits = 0 if result["unit"] == RATE else 2
+        print(f"{result['name']:24} {result['median']:>12,.{digits}f} {result['unit']}")

@@ -64,8 +64,9 @@ def observe_tables(state: State, options: Options, arrays: Arrays) -> None:
 
 
 @compiled
-def first_illegal(state: State, actions: NDArray[np.int64], mask: NDArray[np.int8]) -> int:
+def first_illegal(state: State, arrays: Arrays, actions: NDArray[np.int64]) -> int:
     """Return the first table with an illegal action, or ALL_LEGAL; none where a deal is over."""
+    mask = arrays.action_mask
     for t in range(len(actions)):
         legal = 0 <= actions[t] < mask.shape[1] and mask[t, actions[t]] == 1
         if not legal and state[t].phase != OVER:
@@ -107,6 +108,17 @@ def step_tables(
         if over and (auto_reset or not ended):
             next_deal(table, options)
         observe_table(state, options, arrays, t)
+
+
+@compiled
+def check_and_step(
+    state: State, options: Options, arrays: Arrays, actions: NDArray[np.int64], auto_reset: bool
+) -> int:
+    """Step every table if all actions are legal; returns what `first_illegal` found."""
+    wrong = first_illegal(state, arrays, actions)
+    if wrong == ALL_LEGAL:
+        step_tables(state, options, arrays, actions, auto_reset, 0, len(actions))
+    return wrong
 
 
 class Tables:
@@ -225,24 +237,24 @@ class Tables:
                 f"actions {actions.dtype} {actions.shape}: must be integers {self.seat.shape}"
             )
         chosen = actions.astype(np.int64, copy=False)
-        wrong = first_illegal(self.state, chosen, self.action_mask)
+        if self._pool is None:
+            wrong = check_and_step(self.state, self.options, self.arrays, chosen, self.auto_reset)
+        else:
+            wrong = self._step_by_threads(self._pool, chosen)
         if wrong != ALL_LEGAL:
             seat, mask = int(self.seat[wrong]), self.action_mask[wrong]
             raise refuse(int(chosen[wrong]), seat, mask, f"table {wrong}, ")
-        self._over_threads(chosen)
 
-    def _over_threads(self, actions: NDArray[np.int64]) -> None:
-        def part(first: int, last: int) -> None:
-            step_tables(
-                self.state, self.options, self.arrays, actions, self.auto_reset, first, last
-            )
-
-        if self._pool is None:
-            part(0, self.num_tables)
-            return
-        bounds = [self.num_tables * i // self.threads for i in range(self.threads + 1)]
-        for done in [self._pool.submit(part, *ends) for ends in pairwise(bounds)]:
-            done.result()
+    def _step_by_threads(self, pool: ThreadPoolExecutor, actions: NDArray[np.int64]) -> int:
+        """Step every table if all actions are legal, each thread its share of the tables."""
+        wrong = first_illegal(self.state, self.arrays, actions)
+        if wrong == ALL_LEGAL:
+            whole_step = (self.state, self.options, self.arrays, actions, self.auto_reset)
+            bounds = [self.num_tables * i // self.threads for i in range(self.threads + 1)]
+            parts = [pool.submit(step_tables, *whole_step, *ends) for ends in pairwise(bounds)]
+            for part in parts:
+                part.result()
+        return wrong
 
 
 def _pool(threads: int) -> ThreadPoolExecutor | None:

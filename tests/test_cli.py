@@ -21,6 +21,7 @@ from cheat_env.records import Replay, dump
 from cheat_env.render import ansi
 from cheat_env.rules import OPTION_FIELDS
 
+UNITS = {"call": "us", "threads2": "x"}
 CARDS = ["A 9 9", "2 5", "3 6"]
 
 
@@ -190,7 +191,8 @@ def test_a_file_that_is_not_there_is_one_line(
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the measurements so small that nothing but their form can be tested."""
-    for name, size in (("TABLES", 4), ("REPEATS", 3), ("LOOP_STEPS", 3), ("AEC_STEPS", 30)):
+    sizes = {"TABLES": 4, "THREADED_TABLES": 4, "REPEATS": 3, "LOOP_STEPS": 3, "AEC_STEPS": 30}
+    for name, size in (sizes | {"CALLS": 30}).items():
         monkeypatch.setattr(bench, name, size)
 
 
@@ -204,12 +206,14 @@ def test_bench_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["machine"]["cores"] > 0
     assert {"python", "numpy", "numba", "pettingzoo", "gymnasium"} <= set(found["versions"])
     for result in found["results"]:
-        assert result["unit"] == "decisions/s"
+        assert result["unit"] == UNITS.get(result["name"].split("/")[0], "decisions/s")
         assert sorted(result["repeats"])[1] == result["median"] > 0
         assert len(result["repeats"]) == 3
     names = [result["name"] for result in found["results"]]
     assert len(set(names)) == len(names)
-    assert {name.split("/")[0] for name in names} == {"loop", "tables", "aec-raw"}
+    assert {name.split("/")[0] for name in names} == {
+        *("loop", "tables", "call", "aec-raw", "aec-env", "threads2")
+    }
     assert {name.split("/")[1] for name in names} == {"english", "russian"}
 
 
@@ -220,8 +224,8 @@ def test_bench_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     heading, *lines = printed.splitlines()
     assert code == 0
     assert "4 tables, median of 3" in heading
-    assert all(re.fullmatch(r"[\w/-]+ +[\d,]+", line) for line in lines)
-    assert len(lines) == 8
+    assert all(re.fullmatch(r"[\w/-]+ +[\d,.]+ (decisions/s|us|x)", line) for line in lines)
+    assert len(lines) == 11
 
 
 # --- Pictures -------------------------------------------------------------------------------------
