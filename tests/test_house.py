@@ -214,6 +214,8 @@ def test_what_is_needed_is_declared() -> None:
 
 
 def test_agents_named_in_the_evaluation_exist() -> None:
-    """The README's command evaluates against players that have a name."""
-    (against,) = set(re.findall(r"--against ((?:\w+ )+)--", README))
-    assert set(against.split()) <= set(NAMES)
+    """The README's commands evaluate against players that have a name."""
+    commands = re.findall(r"--against ((?:\w+ )+)--", README)
+    assert commands
+    for against in commands:
+        assert set(against.split()) <= set(NAMES)
