@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agents import load
 from agents.learned import LearnedAgent
@@ -27,8 +27,8 @@ from train.selfplay import Metrics, SelfPlay
 
 #: Updates over which the displayed shares are taken.
 WINDOW = 50
-#: Seconds between lines where the output is no terminal.
-QUIET_SECONDS = 30
+#: Seconds between two lines of progress.
+LINE_SECONDS = 30
 CHECKPOINTS_KEPT = 2
 
 
@@ -98,7 +98,8 @@ class Run:
     def train(self) -> bool:
         """Train to the end; returns False where Ctrl-C came first. Leaves a checkpoint."""
         training, total = self.training, self.config.learner.total_decisions
-        start, saved, said = time.monotonic() - self.seconds, time.monotonic(), 0.0
+        start = time.monotonic() - self.seconds
+        saved = said = time.monotonic()
         self.console.print(f"training {self.directory} to {total:,} decisions")
         with Interrupt() as interrupt, self._progress() as progress:
             task = progress.add_task("", total=total, completed=training.decisions, note="")
@@ -110,8 +111,8 @@ class Run:
                 self.window.append((played, training.decisions - before, now - began))
                 self._log(metrics)
                 progress.update(task, completed=training.decisions, note=self._note())
-                if not self.console.is_terminal and now - said > QUIET_SECONDS:
-                    self.console.print(f"{training.decisions:>12,}  {self._note()}")
+                if now - said > LINE_SECONDS:
+                    self.console.print(self._line(), soft_wrap=True)
                     said = now
                 if now - saved > 60 * self.config.output.checkpoint_minutes:
                     self.checkpoint()
@@ -164,14 +165,21 @@ class Run:
         return played, decisions / max(sum(seconds for _, _, seconds in self.window), 1e-9)
 
     def _note(self) -> str:
+        """Return what stands beside the bar: speed, truncated deals, deals won against rules."""
         played, speed = self.recent()
+        won = played.won.sum() / max(played.against.sum(), 1)
         truncated = played.truncated / max(played.deals, 1)
-        shares = " ".join(
+        return f"{speed:,.0f}/s  truncated {100 * truncated:.1f}%  won {100 * won:.0f}%"
+
+    def _line(self) -> str:
+        """Return a line of progress: the note, and the share of deals won against each rule."""
+        names, shares = self.training.seating.names, self.recent()[0].shares()
+        won = ", ".join(
             f"{name} {100 * share:.0f}"
-            for name, share in zip(self.training.seating.names, played.shares(), strict=True)
+            for name, share in zip(names, shares, strict=True)
             if np.isfinite(share)
         )
-        return f"{speed:,.0f}/s  truncated {100 * truncated:.1f}%  won% {shares}"
+        return f"{self.training.decisions:>12,}  {self._note()}{': ' if won else ''}{won}"
 
     def _log(self, metrics: Metrics) -> None:
         training = self.training
@@ -197,11 +205,10 @@ class Run:
 
     def _progress(self) -> Progress:
         return Progress(
-            BarColumn(bar_width=20),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.percentage:.0f}%"),
             TimeRemainingColumn(),
+            TextColumn("left "),
             TextColumn("{task.fields[note]}"),
             console=self.console,
             disable=not self.console.is_terminal,
