@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from cheat_env.aec import raw_env
 from cheat_env.checked import env
 from cheat_env.compiled import compiled
-from cheat_env.rules import Options
 from cheat_env.state import State
-from cheat_env.tables import Arrays, Tables, step_tables
+from cheat_env.tables import Arrays, Game, Tables, step_tables
 
 PLAYERS = 4
 TABLES = 1024
@@ -59,19 +58,19 @@ def choose_random(mask: NDArray[np.int8], word: np.uint64, actions: NDArray[np.i
 
 @compiled
 def random_loop(
-    state: State, options: Options, arrays: Arrays, actions: NDArray[np.int64], steps: int
+    state: State, game: Game, arrays: Arrays, actions: NDArray[np.int64], steps: int
 ) -> None:
     """Play random legal actions at every table without returning to Python."""
     word = np.uint64(0x9E3779B97F4A7C15)
     for _ in range(steps):
         word = choose_random(arrays.action_mask, word, actions)
-        step_tables(state, options, arrays, actions, True, 0, len(actions))
+        step_tables(state, game, arrays, actions, True, 0, len(actions))
 
 
 def _loop(tables: Tables) -> float:
     actions = np.zeros(tables.num_tables, np.int64)
     start = time.perf_counter()
-    random_loop(tables.state, tables.options, tables.arrays, actions, LOOP_STEPS)
+    random_loop(tables.state, tables.game, tables.arrays, actions, LOOP_STEPS)
     return LOOP_STEPS * tables.num_tables / (time.perf_counter() - start)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,13 @@ from cheat_env.dealing import match_over, next_deal, start_match
 from cheat_env.engine import apply, legal_actions
 from cheat_env.observations import encode, layout
 from cheat_env.rules import Options, Rules
-from cheat_env.state import OVER, State, allocate
+from cheat_env.state import OVER, State, allocate, records
 
-#: Returned by `step_tables` where every action was legal.
+#: Found by `first_illegal` where every action is legal.
 ALL_LEGAL = -1
+#: The rule options as an array of one record, which a compiled call takes eight times as fast as
+#: the record itself (0.23 against 1.8 microseconds).
+Game: TypeAlias = NDArray[np.void]
 
 
 class IllegalAction(ValueError):  # noqa: N818  (the name users catch)
@@ -57,10 +60,10 @@ def observe_table(state: State, options: Options, arrays: Arrays, t: int) -> Non
 
 
 @compiled
-def observe_tables(state: State, options: Options, arrays: Arrays) -> None:
+def observe_tables(state: State, game: Game, arrays: Arrays) -> None:
     """Write what the seat to act at every table sees and may do."""
     for t in range(len(state)):
-        observe_table(state, options, arrays, t)
+        observe_table(state, game[0], arrays, t)
 
 
 @compiled
@@ -75,16 +78,16 @@ def first_illegal(state: State, arrays: Arrays, actions: NDArray[np.int64]) -> i
 
 
 @compiled
-def start_tables(state: State, options: Options) -> None:
+def start_tables(state: State, game: Game) -> None:
     """Deal the match that each table names."""
     for t in range(len(state)):
-        start_match(state[t], options)
+        start_match(state[t], game[0])
 
 
 @compiled
 def step_tables(
     state: State,
-    options: Options,
+    game: Game,
     arrays: Arrays,
     actions: NDArray[np.int64],
     auto_reset: bool,
@@ -92,7 +95,7 @@ def step_tables(
     last: int,
 ) -> None:
     """Play one legal action at the tables `first` .. `last - 1`; deal where one ended."""
-    reward = arrays.reward
+    options, reward = game[0], arrays.reward
     for t in range(first, last):
         table = state[t]
         if table.phase == OVER:  # only without auto_reset
@@ -112,12 +115,12 @@ def step_tables(
 
 @compiled
 def check_and_step(
-    state: State, options: Options, arrays: Arrays, actions: NDArray[np.int64], auto_reset: bool
+    state: State, game: Game, arrays: Arrays, actions: NDArray[np.int64], auto_reset: bool
 ) -> int:
     """Step every table if all actions are legal; returns what `first_illegal` found."""
     wrong = first_illegal(state, arrays, actions)
     if wrong == ALL_LEGAL:
-        step_tables(state, options, arrays, actions, auto_reset, 0, len(actions))
+        step_tables(state, game, arrays, actions, auto_reset, 0, len(actions))
     return wrong
 
 
@@ -164,6 +167,7 @@ class Tables:
         self.rules = Rules.load(variant, **rule_options)
         self.num_players = self.rules.default_players if num_players is None else num_players
         self.options = self.rules.options(self.num_players)
+        self.game = records(np.array([self.options]))
         self.deck = self.rules.deck_for(self.num_players)
         self.layout = layout(observation)
         self.state = allocate(whole("num_tables", num_tables, 1, 2**31))
@@ -215,7 +219,7 @@ class Tables:
             self.state["seed"] = whole("seed", seed, 0, 2**64 - 1)
         self.state["match"] = 0 if deals is None else deals
         self.state["number"] = np.arange(self.num_tables) if numbers is None else numbers
-        start_tables(self.state, self.options)
+        start_tables(self.state, self.game)
         self.take_over(self.state)
 
     def take_over(self, state: State) -> None:
@@ -224,7 +228,7 @@ class Tables:
         self.reward[:] = 0
         self.terminated[:] = False
         self.truncated[:] = False
-        observe_tables(self.state, self.options, self.arrays)
+        observe_tables(self.state, self.game, self.arrays)
 
     def step(self, actions: NDArray[np.integer[Any]]) -> None:
         """Play one action at every table, int (n,).
@@ -238,7 +242,7 @@ class Tables:
             )
         chosen = actions.astype(np.int64, copy=False)
         if self._pool is None:
-            wrong = check_and_step(self.state, self.options, self.arrays, chosen, self.auto_reset)
+            wrong = check_and_step(self.state, self.game, self.arrays, chosen, self.auto_reset)
         else:
             wrong = self._step_by_threads(self._pool, chosen)
         if wrong != ALL_LEGAL:
@@ -249,7 +253,7 @@ class Tables:
         """Step every table if all actions are legal, each thread its share of the tables."""
         wrong = first_illegal(self.state, self.arrays, actions)
         if wrong == ALL_LEGAL:
-            whole_step = (self.state, self.options, self.arrays, actions, self.auto_reset)
+            whole_step = (self.state, self.game, self.arrays, actions, self.auto_reset)
             bounds = [self.num_tables * i // self.threads for i in range(self.threads + 1)]
             parts = [pool.submit(step_tables, *whole_step, *ends) for ends in pairwise(bounds)]
             for part in parts:
