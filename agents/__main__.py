@@ -1,11 +1,15 @@
 """`python -m agents`: list the agents that have a name."""
 
+import argparse
+from collections.abc import Sequence
+
 from agents.habits import Habits
 from agents.registry import RULES
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print each name with its habits and a line on what it does."""
+    argparse.ArgumentParser("python -m agents", description=__doc__).parse_args(arguments)
     print(f"{'random':13} plays any legal action, each with the same chance")
     plain = Habits()
     for name, rule in RULES.items():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from cheat_env import actions as act
+from cheat_env.dealing import match_winners
 from cheat_env.observations import TRUTH, encode, truth
 from cheat_env.render import ansi
 from cheat_env.tables import Tables, refuse
@@ -23,7 +24,8 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
     """A game of the Cheat family as an AEC environment.
 
     An episode is a match of `deals` deals. Agents are `player_0` ... by seat, all terminate
-    together at its end, and a reward is paid when it is earned. A seat that is out is never
+    together at its end, and a reward is paid when it is earned. Their infos then hold the `score`
+    and whether the `match_won`. A seat that is out is never
     selected. A deal cut at `max_plays` truncates the match and pays nothing.
 
     Observations are `{"observation": int8 (D,), "action_mask": int8 (46,)}`; the mask of a seat
@@ -93,13 +95,14 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
         environment always plays the same sequence. `options={"deal": k}` picks match k.
         """
         if seed is not None:
-            self._seed, self._deal = seed, 0
+            following = 0
         elif self._seed is None:
-            self._seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+            seed, following = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]), 0
         else:
-            self._deal += 1
-        self._deal = (options or {}).get("deal", self._deal)
-        self.tables.reset(self._seed, self._deal)
+            seed, following = self._seed, self._deal + 1
+        deal = (options or {}).get("deal", following)
+        self.tables.reset(seed, deal)
+        self._seed, self._deal = seed, int(deal)
         self.actions_played: list[int] = []
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -142,6 +145,11 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
             self.terminations = dict.fromkeys(self.agents, bool(tables.terminated[0]))
             self.truncations = dict.fromkeys(self.agents, bool(tables.truncated[0]))
             self.agent_selection = self.agents[0]
+            winners = match_winners(tables.state[0], tables.options)
+            for name, score, won in zip(
+                self.agents, tables.state["score"][0].tolist(), winners, strict=False
+            ):
+                self.infos[name] = {"score": score, "match_won": bool(won)}
         else:
             self.agent_selection = self.agents[tables.seat[0]]
         if self.render_mode == "human":

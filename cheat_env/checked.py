@@ -116,13 +116,30 @@ class _MovesIterator(AECIterator):
         return agent
 
 
-def env(variant: Any = "english", num_players: int | None = None, **kwargs: Any) -> CheckedEnv:
+def env(
+    variant: Any = "english",
+    num_players: int | None = None,
+    *,
+    observation: str = "table",
+    render_mode: str | None = None,
+    **rule_options: Any,
+) -> CheckedEnv:
     """Return the environment with PettingZoo's usual guards; arguments as for `raw_env`."""
-    return CheckedEnv(variant, num_players, **kwargs)
+    return CheckedEnv(
+        variant, num_players, observation=observation, render_mode=render_mode, **rule_options
+    )
 
 
 def parallel_env(
-    variant: Any = "english", num_players: int | None = None, **kwargs: Any
+    variant: Any = "english",
+    num_players: int | None = None,
+    *,
+    observation: str = "table",
+    render_mode: str | None = None,
+    **rule_options: Any,
 ) -> ParallelEnv:
     """Return the environment by PettingZoo's turn-based conversion; only the seat to act acts."""
-    return turn_based_aec_to_parallel(env(variant, num_players, **kwargs))
+    made = env(
+        variant, num_players, observation=observation, render_mode=render_mode, **rule_options
+    )
+    return turn_based_aec_to_parallel(made)

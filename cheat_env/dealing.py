@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from cheat_env.chance import below, philox
 from cheat_env.compiled import compiled
 from cheat_env.engine import begin_turn
-from cheat_env.rules import Options
+from cheat_env.rules import WINNER, Options
 from cheat_env.state import NO_RANK, Table
 
 #: The counter of a match's first dealer, beside those of its deals (see `chance`).
@@ -29,6 +29,17 @@ def start_match(table: Table, options: Options) -> None:
 def match_over(table: Table, options: Options) -> bool:
     """Say whether the match ends with the deal that is over; a truncated deal ends it too."""
     return bool(table.truncated) or int(table.deal) + 1 >= int(options.deals)
+
+
+def match_winners(table: Table, options: Options) -> NDArray[np.bool_]:
+    """Return which seats have won the match, bool (players,); ties share it (B8).
+
+    The score counts wins where the first out wins, else losses. A truncated match has no winner.
+    """
+    score = table["score"][: int(options["players"])]
+    best = score.max() if options["scoring"] == WINNER else score.min()
+    won: NDArray[np.bool_] = score == best
+    return won if not table["truncated"] else np.zeros_like(won)
 
 
 @compiled
@@ -57,6 +68,7 @@ def _clear(table: Table) -> None:
     table.hand[:] = 0
     table.pile[:] = 0
     table.group[:] = 0
+    table.turned_up[:] = 0
     table.picked[:] = 0
     table.aside[:] = 0
     table.quads[:] = 0

@@ -185,6 +185,8 @@ def _challenge(table: Table, options: Options) -> None:
     lie = true_cards != int(table.group_size)
     taker = claimant if lie else challenger
     memory.note_challenge(table, challenger, lie)
+    for slot in range(SLOTS):
+        table.turned_up[slot] = table.group[slot]
     _take_pile(table, options, taker, lie)
     table.lead = _named_leader(options, challenger, claimant, taker, lie)
     _rank_after_challenge(table, options)

@@ -18,7 +18,7 @@ CHALLENGE = {
     "anyone": "After a play its opponents are asked one by one, clockwise from its left, to accept"
     " or to challenge; the first challenge counts.",
     "next": "Only the next seat may challenge, on its turn; laying cards trusts the last group for"
-    " good.",
+    " good. Where trusting an emptied hand would end the deal, it can only accept or challenge.",
 }
 LEADER = {
     "claimant_left": "the seat after the claimant",

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cheat_env.cards import JOKER, JOKER_NAME, NUM_RANKS, RANKS, SLOTS, Deck
+from cheat_env.checks import one_of
 from cheat_env.compiled import compiled
 from cheat_env.engine import around, base_rank
 from cheat_env.rules import MAX_SEATS, NEXT, PROGRESSIONS, Options
@@ -179,10 +180,8 @@ LAYOUTS = {layout.name: layout for layout in (TABLE, MEMORY)}
 
 
 def layout(name: str) -> Layout:
-    """Return the layout "table" or "memory"; raises ValueError."""
-    if name not in LAYOUTS:
-        raise ValueError(f"observation {name!r}: must be one of {', '.join(LAYOUTS)}")
-    return LAYOUTS[name]
+    """Return the layout "table" or "memory"; raises `RulesError`."""
+    return LAYOUTS[one_of("observation", name, tuple(LAYOUTS), {})]
 
 
 def view(observation: NDArray[np.int8]) -> dict[str, NDArray[np.int8]]:

@@ -180,13 +180,16 @@ class Replay:
         for key, value in item["expect"].items():
             found = self._differs(key, value)
             if found is not None:
-                yield Fault(number, f"expect {key}", str(value), found)
+                yield Fault(number, f"expect {key}", repr(value), found)
 
     def move(self, text: str) -> str | None:
         """Play one move in words; returns None, or why it is not legal, with nothing changed."""
+        return self._attempt(text, keep=True)
+
+    def _attempt(self, text: str, keep: bool) -> str | None:
         before = self.state.copy()
         refused = self._try(text)
-        if refused is not None:
+        if refused is not None or not keep:
             self.state[:] = before
         return refused
 
@@ -203,7 +206,10 @@ class Replay:
             announced = actions[0] - act.ANNOUNCE_RANK
             if table["phase"] != ANNOUNCE:
                 if table["rank"] != announced:
-                    return f"the rank is {self.deck[table['rank']]}"
+                    in_force = table["rank"] != NO_RANK
+                    return (
+                        f"the rank is {self.deck[table['rank']]}" if in_force else "no play is due"
+                    )
                 actions = actions[1:]
         elif table["phase"] == ANNOUNCE and actions[-1] == act.LAY:
             return "the rank is free: say `as RANK`"
@@ -279,7 +285,7 @@ class Replay:
         """Return what was found where it is not what is expected, else None."""
         if key in ("legal", "illegal"):
             moves = [str(move) for move in _list(f"expect {key}", value)]
-            refusals = {move: self._possible(move) for move in moves}
+            refusals = {move: self._attempt(move, keep=False) for move in moves}
             wrong = [move for move, no in refusals.items() if (no is None) != (key == "legal")]
             return "; ".join(f"{move}: {refusals[move] or 'legal'}" for move in wrong) or None
         found = self._checks()[key]
@@ -291,14 +297,8 @@ class Replay:
         if key == "rewards" and value is not None:
             same = _close(found, _list("expect rewards", value))
         else:
-            same = found == value
-        return None if same else str(found)
-
-    def _possible(self, text: str) -> str | None:
-        before = self.state.copy()
-        refused = self._try(text)
-        self.state[:] = before
-        return refused
+            same = found == value and isinstance(found, bool) == isinstance(value, bool)
+        return None if same else repr(found)
 
 
 def _refuse_unknown(where: str, found: Mapping[str, Any], allowed: Sequence[str]) -> None:
@@ -332,7 +332,7 @@ def load(path: Path) -> Replay:
         return Replay(yaml.safe_load(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"can't be read: {error}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise RecordError(f"is not YAML: {' '.join(str(error).split())}") from None
 
 

@@ -19,6 +19,7 @@ from cheat_env.state import (
     OVER,
     PENDING,
     PLAY,
+    QUADS,
     TRUE,
     Table,
 )
@@ -37,8 +38,10 @@ def ansi(table: Table, options: Options, deck: Deck, seat: int | None = None) ->
         lines.append(f"quads gone: {' '.join(quads)}")
     claim = table["recent"][0]
     if claim[CLAIM_OUTCOME] > PENDING:
-        lines.append(claim_line(claim, deck))
-    lines.append(_asked_line(table))
+        shown = claim[CLAIM_OUTCOME] in (TRUE, LIE)
+        cards = f" [{format_cards(table['turned_up'], deck)}]" if shown else ""
+        lines.append(claim_line(claim, deck) + cards)
+    lines.append(_asked_line(table, seat))
     return "\n".join(lines)
 
 
@@ -81,7 +84,9 @@ def _pile_line(table: Table, deck: Deck, seat: int | None) -> str:
     return line
 
 
-def _asked_line(table: Table) -> str:
+def _asked_line(table: Table, seat: int | None) -> str:
     if table["phase"] == OVER:
         return "the deal is truncated" if table["truncated"] else "the deal is over"
+    if table["phase"] == QUADS and seat not in (None, table["turn"]):
+        return "the challenge is being settled"  # that the taker holds a quad is its own (K1)
     return f"seat {table['turn']} is asked to {ASKED_TO[table['phase']]}"

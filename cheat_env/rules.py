@@ -160,6 +160,11 @@ class Rules:
             "cards_per_play": checks.pair("cards_per_play", self.cards_per_play, 1, MAX_CARDS),
             "deck": _by_players("deck", self.deck),
             "decks": _by_players("decks", self.decks),
+            "opening": str(self.opening),
+            "copies": checks.whole("copies", self.copies, 1, MAX_CARDS),
+            "removed_cards": checks.whole("removed_cards", self.removed_cards, 0, MAX_CARDS),
+            "deals": checks.whole("deals", self.deals, 1, 10**6),
+            "max_plays": checks.whole("max_plays", self.max_plays, 1, 10**9),
             "sources": checks.texts("sources", self.sources),
         }
         for option in OPTION_FIELDS:
@@ -170,10 +175,7 @@ class Rules:
                 )
         for name, value in standard.items():
             object.__setattr__(self, name, value)
-        checks.whole("copies", self.copies, 1, MAX_CARDS)
-        checks.whole("removed_cards", self.removed_cards, 0, MAX_CARDS)
-        checks.whole("deals", self.deals, 1, 10**6)
-        checks.whole("max_plays", self.max_plays, 1, 10**9)
+        checks.texts("name, title, summary", [self.name, self.title, self.summary])
         _refuse_contradictions(self)
         for num_players in range(self.players[0], self.players[1] + 1):
             _check_deal(self, num_players)
@@ -185,7 +187,7 @@ class Rules:
 
     def deck_for(self, num_players: int) -> Deck:
         """Return the ranks in play, in the order of the cycle."""
-        return parse_deck(_value_for(self.deck, "deck", num_players))
+        return parse_deck(str(_value_for(self.deck, "deck", num_players)))
 
     def decks_for(self, num_players: int) -> int:
         """Return how many decks are mixed."""

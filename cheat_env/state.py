@@ -63,6 +63,7 @@ FIELDS = (
     Field("hand", np.int8, (MAX_SEATS, SLOTS), "cards in hand, by seat"),
     Field("pile", np.int8, (MAX_SEATS, SLOTS), "cards of the closed groups, by the seat that laid"),
     Field("group", np.int8, (SLOTS,), "the last group, while it can still be challenged"),
+    Field("turned_up", np.int8, (SLOTS,), "the group that the last challenge turned up"),
     Field("picked", np.int8, (SLOTS,), "cards picked for the coming play (still in the hand)"),
     Field("aside", np.int8, (SLOTS,), "cards out of the deal, seen by nobody"),
     Field("quads", np.int8, (NUM_RANKS,), "1 where the quad of a rank was shown and discarded"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cheat_env import actions as act
-from cheat_env.checks import whole
+from cheat_env.checks import RulesError, whole
 from cheat_env.compiled import compiled
 from cheat_env.dealing import match_over, next_deal, start_match
 from cheat_env.engine import apply, legal_actions
@@ -20,6 +20,8 @@ from cheat_env.state import OVER, State, allocate, records
 
 #: Found by `first_illegal` where every action is legal.
 ALL_LEGAL = -1
+#: The largest number of a deal or a table.
+MOST_NUMBER = 2**32 - 1
 #: The rule options as an array of one record, which a compiled call takes eight times as fast as
 #: the record itself (0.23 against 1.8 microseconds).
 Game: TypeAlias = NDArray[np.void]
@@ -191,7 +193,7 @@ class Tables:
         return self.__dict__ | {"_pool": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a copied state; its records come back as compiled code sees them."""
+        """Take over a copied state, with threads of its own."""
         self.__dict__.update(state)
         self._pool = _pool(self.threads)
 
@@ -217,8 +219,9 @@ class Tables:
         """
         if seed is not None:
             self.state["seed"] = whole("seed", seed, 0, 2**64 - 1)
-        self.state["match"] = 0 if deals is None else deals
-        self.state["number"] = np.arange(self.num_tables) if numbers is None else numbers
+        self.state["match"] = 0 if deals is None else _numbers("deals", deals)
+        own = np.arange(self.num_tables)
+        self.state["number"] = own if numbers is None else _numbers("numbers", numbers)
         start_tables(self.state, self.game)
         self.take_over(self.state)
 
@@ -259,6 +262,14 @@ class Tables:
             for part in parts:
                 part.result()
         return wrong
+
+
+def _numbers(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return numbers of deals or tables, refused where a 32-bit counter can't hold them."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" or (array < 0).any() or (array > MOST_NUMBER).any():
+        raise RulesError(f"{name} {values!r}: give whole numbers from 0 to {MOST_NUMBER}")
+    return array
 
 
 def _pool(threads: int) -> ThreadPoolExecutor | None:

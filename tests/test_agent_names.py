@@ -137,7 +137,7 @@ def test_a_foreign_file_is_no_agent(kind: str, tmp_path: Path, model: str) -> No
 
 def test_the_command_lists_every_name(capsys: pytest.CaptureFixture[str]) -> None:
     """`python -m agents` has a line for each name and tells every habit."""
-    listing.main()
+    listing.main([])
     printed = capsys.readouterr().out
     assert [line.split()[0] for line in printed.splitlines() if line[:1].isalpha()][:-1] == [*NAMES]
     assert all(habit in printed.splitlines()[-1] for habit in Habits._fields)

@@ -272,7 +272,7 @@ def test_picked_cards_are_shown_to_the_picker(seat: int | None, shown: bool) -> 
 def test_a_challenge_and_the_end_are_told() -> None:
     """The last claim and what became of it stay in sight; an ended deal says who is out."""
     lines = drawn(["0 plays A", "1 challenges"], 2)
-    assert "seat 0 claimed 1 x 9: lie, challenged by seat 1" in lines
+    assert "seat 0 claimed 1 x 9: lie, challenged by seat 1 [A]" in lines
     game = place(position(["8", "2 3", "4 5 6"], 0, "8", (), "marquoir", deals=1))
     say(game, "0 plays 8", "1 accepts", "2 accepts")
     lines = ansi(game.tables.state[0], game.tables.options, game.tables.deck).splitlines()

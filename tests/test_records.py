@@ -254,6 +254,8 @@ NO_RECORDS = {
     "bad move": "seed: 1\nmoves: [0 lays 7]",
     "control character": "title: \x00",
     "a date as a seed": "seed: 2020-01-01",
+    "no such date": "title: 2024-02-30",
+    "endless brackets": "[" * 3000,
     "unhashable key": "? [a]\n: 1",
     "pile a number": "start: {hands: [7, 8, 9, 10], turn: 0, pile: 3}",
     "legal a number": "seed: 1\nmoves: [{expect: {legal: 5}}]",

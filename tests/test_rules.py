@@ -265,3 +265,9 @@ def test_words_of_actions(action, name, words):
     """A relative rank is counted round the deck from the rank in force."""
     deck = parse_deck("A-K")
     assert (actions.name(action), actions.words(action, deck, deck.index("Q"))) == (name, words)
+
+
+def test_numbers_stand_for_ranks():
+    """YAML reads 7 as a number; as a deck or an opening it is the rank all the same."""
+    rules = Rules.load("english", players=[3, 4], deck=7, opening=7)
+    assert (rules.deck_for(3), rules.opening) == (("7",), "7")

@@ -95,3 +95,16 @@ def test_the_environment_refuses_them_too(wrong: Any) -> None:
         game.step(wrong)
     assert bytes_of(game.tables) == before
     assert game.actions_played == []
+
+
+@pytest.mark.parametrize("deal", ["x", 1.7, -1, 2**70, None, [1, 2]])
+def test_a_deal_that_is_no_number_changes_nothing(deal: Any) -> None:
+    """`options={"deal": ...}` is checked before anything is stored."""
+    game = raw_env("english", 3)
+    game.reset(seed=5)
+    before = game.tables.state.copy()
+    with pytest.raises((ValueError, TypeError)):
+        game.reset(options={"deal": deal} if deal is not None else {"deal": "none"})
+    assert game.tables.state.tobytes() == before.tobytes()
+    game.reset()
+    assert game.tables.state["match"][0] == 1

@@ -10,10 +10,8 @@ from pathlib import Path
 from agents import AgentError, load
 from cheat_env import RulesError
 from train.config import Config, ConfigError, fail, parse
-from train.evaluate import wide_console
+from train.evaluate import INTERRUPTED, wide_console
 from train.run import Run
-
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,27 +20,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         config, resume = parse(words)
-        if resume:
-            config, _ = parse(["--config", str(Path(resume) / "config.yaml"), *words])
-            config = _in_directory(config, Path(resume))
-        elif not config.name:
+        if resume is None and not config.name:
             config = replace(config, name=_free_name(config))
         for name in config.evaluation.against:
             load(name)
         run = Run(config, resume is not None, console)
     except (ConfigError, RulesError, AgentError) as error:
         return fail(error)
-    if not run.train():
-        console.print(f"stopped; go on with: python -m train --resume {run.directory}")
+    try:
+        if not run.train():
+            console.print(f"stopped; go on with: python -m train --resume {run.directory}")
+            return INTERRUPTED
+        console.print(f"model and metrics are in {run.directory}; evaluating")
+        run.evaluate()
+    except KeyboardInterrupt:
+        console.print("stopped")
         return INTERRUPTED
-    console.print(f"model and metrics are in {run.directory}; evaluating")
-    run.evaluate()
     return 0
-
-
-def _in_directory(config: Config, directory: Path) -> Config:
-    output = replace(config.output, directory=str(directory.parent))
-    return replace(config, name=directory.name, output=output)
 
 
 def _free_name(config: Config) -> str:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import sys
 from argparse import SUPPRESS
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonargparse import ArgumentError, ArgumentParser, Namespace
+from jsonargparse import ArgumentError, ArgumentParser
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 BAD_INPUT = 2
+#: The largest seed that every library here takes.
+MOST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ def find_config(name: str) -> Path:
         if place.is_file():
             try:
                 yaml.safe_load(place.read_text("utf-8"))
-            except (yaml.YAMLError, UnicodeDecodeError) as error:
+            except (yaml.YAMLError, ValueError, RecursionError) as error:
                 said = " ".join(str(error).split())
                 raise ConfigError(f"config {str(place)!r}: is not YAML: {said}") from None
             return place
@@ -194,30 +196,58 @@ def parser() -> ArgumentParser:
     return found
 
 
-def parse(arguments: Sequence[str]) -> tuple[Config, str | None]:
+def parse(arguments: Sequence[str]) -> tuple[Config, Path | None]:
     """Return the config of a command line, and the directory to resume.
 
+    A resumed run starts from its own config; what its checkpoint depends on can't be changed.
     Raises `ConfigError`; exits for --help and --print_config.
     """
-    words = list(arguments)
-    for i, word in enumerate(words):
-        if word == "--config" and i + 1 < len(words):
+    words = [part for word in arguments for part in _split(word)]
+    for i, word in enumerate(words[:-1]):
+        if word == "--config":
             words[i + 1] = str(find_config(words[i + 1]))
-        elif word.startswith("--config="):
-            words[i] = f"--config={find_config(word.removeprefix('--config='))}"
+    if "--resume" not in words[:-1]:
+        return _parse(words), None
+    resume = Path(words[words.index("--resume") + 1]).resolve()
+    saved = resume / "config.yaml"
+    if not saved.is_file():
+        raise ConfigError(f"resume {resume}: there is no run, or it never began")
+    before = _parse(["--config", str(saved)])
+    output = replace(before.output, directory=str(resume.parent))
+    config = replace(_parse(["--config", str(saved), *words]), name=resume.name, output=output)
+    _refuse_changes(before, config)
+    return config, resume
+
+
+def _split(word: str) -> list[str]:
+    """Return "--config=x" as two words, so that it is found like "--config x"."""
+    name, equals, value = word.partition("=")
+    return [name, value] if equals and name in ("--config", "--resume") else [word]
+
+
+def _parse(words: list[str]) -> Config:
     command = parser()
     try:
         found = command.parse_args(words)
     except ArgumentError as error:
         raise ConfigError(" ".join(str(error).split())) from None
-    return _config(command, found), found.get("resume")
-
-
-def _config(command: ArgumentParser, found: Namespace) -> Config:
     made = command.instantiate(found)
     config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
     _check(config)
     return config
+
+
+def _refuse_changes(before: Config, config: Config) -> None:
+    """Refuse to resume a run with another game, network, tables or named rules."""
+    fixed = {
+        "game": (before.game, config.game),
+        "learner.hidden": (before.learner.hidden, config.learner.hidden),
+        "learner.tables": (before.learner.tables, config.learner.tables),
+        "opponents.fixed": (before.opponents.fixed, config.opponents.fixed),
+    }
+    for name, (was, asked) in fixed.items():
+        if was != asked:
+            raise ConfigError(f"{name}: the run to resume has {was}, not {asked}")
 
 
 def _check(config: Config) -> None:
@@ -231,8 +261,10 @@ def _check(config: Config) -> None:
         if getattr(learner, name) <= 0:
             raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be more than 0")
     for name, seed in (("learner", learner.seed), ("evaluation", config.evaluation.seed)):
-        if seed < 0:
-            raise ConfigError(f"{name}.seed {seed}: must be at least 0")
+        if not 0 <= seed <= MOST_SEED:
+            raise ConfigError(f"{name}.seed {seed}: must be from 0 to {MOST_SEED}")
+    if not config.evaluation.against:
+        raise ConfigError("evaluation.against []: name at least one agent")
     for name in ("total_decisions", "tables", "steps", "epochs", "minibatch", "threads"):
         if getattr(learner, name) < 1:
             raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be at least 1")

@@ -30,6 +30,7 @@ from train.config import fail
 #: Deals played at once; part of what chance the agents meet, so it is no option.
 CHUNK = 256
 CONFIDENCE = 0.95
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Match:
 
     variant: str
     players: int
+    scoring: str
     agent: str
     opponents: str
     deals: int
@@ -86,6 +88,7 @@ def play_match(
     return Match(
         variant=game.name,
         players=players,
+        scoring=game.scoring,
         agent=agent.name,
         opponents=opponent.name,
         deals=deals,
@@ -139,12 +142,15 @@ def _share(won: NDArray[np.bool_], finished: NDArray[np.bool_]) -> dict[str, flo
     """Return share, low and high: the ratio estimator over deals with its t interval.
 
     The deals are the clusters (Cochran, "Sampling Techniques", chapter 6); where fewer than two
-    deals finished there is no interval.
+    deals finished there is no interval, where all or none are won it is Clopper and Pearson's.
     """
     share = _ratio(won, finished)
     deals = int(finished.any(axis=1).sum())
     if share is None or deals < 2:
         return {"share": share, "low": None, "high": None}
+    if share in (0, 1):  # no spread to estimate from: the exact interval for so many deals
+        exact = stats.binomtest(deals * int(share), deals).proportion_ci(CONFIDENCE)
+        return {"share": share, "low": float(exact.low), "high": float(exact.high)}
     residual = won.sum(axis=1) - share * finished.sum(axis=1)
     error = np.sqrt((residual**2).sum() * deals / (deals - 1)) / finished.sum()
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, deals - 1) * error)
@@ -195,8 +201,9 @@ def rows(matches: Sequence[Match]) -> list[tuple[str, ...]]:
 
 def title(match: Match) -> str:
     """Return the heading of a table, with what an equal share is."""
-    equal = (match.players - 1 if match.variant == "russian" else 1) / match.players
-    won = "not lost" if match.variant == "russian" else "won"
+    last_loses = match.scoring == "last"
+    equal = (match.players - 1 if last_loses else 1) / match.players
+    won = "not lost" if last_loses else "won"
     return (
         f"{match.variant}, {match.players} seats: % of deals {won} (equal share {100 * equal:.1f})"
     )
@@ -251,6 +258,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             players = Rules.load(options.variant).default_players
         if options.deals < 1 or options.seed < 0:
             raise AgentError("--deals must be at least 1 and --seed at least 0")
+        if options.out and options.out.exists() and not options.out.is_dir():
+            raise AgentError(f"--out {options.out}: is no directory")
         agents, against = (
             [load(name) for name in names] for names in (options.agents, options.against)
         )
@@ -265,6 +274,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except (RulesError, AgentError) as error:
         return fail(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     show(matches, console)
     if options.out:
         write(matches, options.out)

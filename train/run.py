@@ -65,7 +65,7 @@ class Run:
         resume: go on from the directory's last checkpoint.
         console: where to print.
 
-    Raises `ConfigError` where the directory is taken, or has nothing to resume.
+    Raises `ConfigError` where the directory is taken or can't be written.
     """
 
     def __init__(self, config: Config, resume: bool, console: Console) -> None:
@@ -75,19 +75,19 @@ class Run:
         self.seconds = 0.0
         self.window: deque[tuple[Played, int, float]] = deque(maxlen=WINDOW)
         checkpoints = self.checkpoints()
-        if resume and not checkpoints:
-            raise ConfigError(f"resume {self.directory}: there is no checkpoint")
         if not resume and self.directory.exists():
             raise ConfigError(
                 f"name {self.directory.name!r}: {self.directory} exists;"
                 f" give another --name, or --resume {self.directory}"
             )
         self.training = SelfPlay(config)
-        self.directory.mkdir(parents=True, exist_ok=True)
-        write_text(self.directory / "config.yaml", dump(config))
-        if resume:
+        if resume and checkpoints:  # a run that was killed before its first begins anew
             self.training.restore(checkpoints[-1])
             self.seconds = float((checkpoints[-1] / "seconds").read_text())
+        try:
+            write_text(self.directory / "config.yaml", dump(config))
+        except OSError as error:
+            raise ConfigError(f"output.directory {config.output.directory!r}: {error}") from None
         self.metrics = MetricsFile(self.directory / "metrics.csv", self.training.decisions)
         self.writer = _tensorboard(self.directory) if config.output.tensorboard else None
 
