@@ -245,10 +245,8 @@ def test_command_illegal_move(tmp_path, capsys):
 
 
 NO_RECORDS = {
-    "not yaml": "moves: [",
-    "tabs": "a:\n\t- b",
-    "a list": "- 1",
-    "empty": "",
+    **{"not yaml": "moves: [", "tabs": "a:\n\t- b"},
+    **{"a list": "- 1", "empty": ""},
     "two documents": "a: 1\n---\nb: 2",
     "python object": "!!python/object:os.system {}",
     "bad move": "seed: 1\nmoves: [0 lays 7]",
