@@ -24,9 +24,9 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
     """A game of the Cheat family as an AEC environment.
 
     An episode is a match of `deals` deals. Agents are `player_0` ... by seat, all terminate
-    together at its end, and a reward is paid when it is earned. Their infos then hold the `score`
-    and whether the `match_won`. A seat that is out is never
-    selected. A deal cut at `max_plays` truncates the match and pays nothing.
+    together at its end, and their infos then hold the `score` and whether the `match_won`. A reward
+    is paid when it is earned. A seat that is out is never selected. A deal cut at `max_plays`
+    truncates the match and pays nothing.
 
     Observations are `{"observation": int8 (D,), "action_mask": int8 (46,)}`; the mask of a seat
     that is not to act is empty. The arrays are the caller's own.

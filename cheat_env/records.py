@@ -380,11 +380,9 @@ def save(path: Path, document: Mapping[str, Any]) -> None:
 def event(before: State, after: State, deck: Deck) -> str | None:
     """Return what a challenge showed and moved, in words; None where the move was none."""
     old, new = before[0], after[0]
-    claim = new["recent"][0]
-    before_it, outcome = old["recent"][0][CLAIM_OUTCOME], claim[CLAIM_OUTCOME]
+    before_it, outcome = (table["recent"][0][CLAIM_OUTCOME] for table in (old, new))
     if before_it != PENDING or outcome not in (TRUE, LIE):
         return None
     lie = outcome == LIE
     taker = old["claimant"] if lie else old["turn"]
-    shown = format_cards(old["group"], deck)
-    return f"{claim_line(claim, deck)} [{shown}]; seat {taker} takes {old['pile_size']} cards"
+    return f"{claim_line(new, deck)}; seat {taker} takes {old['pile_size']} cards"

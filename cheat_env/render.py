@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cheat_env.cards import Deck, format_cards
 from cheat_env.rules import Options
@@ -36,22 +35,22 @@ def ansi(table: Table, options: Options, deck: Deck, seat: int | None = None) ->
     quads = [rank for rank, shown in zip(deck, table["quads"], strict=False) if shown]
     if quads:
         lines.append(f"quads gone: {' '.join(quads)}")
-    claim = table["recent"][0]
-    if claim[CLAIM_OUTCOME] > PENDING:
-        shown = claim[CLAIM_OUTCOME] in (TRUE, LIE)
-        cards = f" [{format_cards(table['turned_up'], deck)}]" if shown else ""
-        lines.append(claim_line(claim, deck) + cards)
+    if table["recent"][0][CLAIM_OUTCOME] > PENDING:
+        lines.append(claim_line(table, deck))
     lines.append(_asked_line(table, seat))
     return "\n".join(lines)
 
 
-def claim_line(claim: NDArray[np.int8], deck: Deck) -> str:
-    """Return one remembered claim and what became of it."""
+def claim_line(table: Table, deck: Deck) -> str:
+    """Return the last claim, what became of it, and the cards that a challenge turned up."""
+    claim = table["recent"][0]
     outcome = int(claim[CLAIM_OUTCOME])
     text = f"seat {claim[CLAIM_SEAT]} claimed {claim[CLAIM_COUNT]} x {deck[claim[CLAIM_RANK]]}"
+    text += f": {OUTCOMES[outcome]}"
     if outcome in (TRUE, LIE):
-        return f"{text}: {OUTCOMES[outcome]}, challenged by seat {claim[CLAIM_CHALLENGER]}"
-    return f"{text}: {OUTCOMES[outcome]}"
+        cards = format_cards(table["turned_up"], deck)
+        text += f", challenged by seat {claim[CLAIM_CHALLENGER]} [{cards}]"
+    return text
 
 
 def _headline(table: Table, deck: Deck) -> str:

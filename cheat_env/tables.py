@@ -223,11 +223,15 @@ class Tables:
         own = np.arange(self.num_tables)
         self.state["number"] = own if numbers is None else _numbers("numbers", numbers)
         start_tables(self.state, self.game)
-        self.take_over(self.state)
+        self._show()
 
     def take_over(self, state: State) -> None:
         """Put every table into a position copied from the `state` of other tables of this game."""
         self.state[:] = state
+        self._show()
+
+    def _show(self) -> None:
+        """Bring the arrays to positions that no step has led to."""
         self.reward[:] = 0
         self.terminated[:] = False
         self.truncated[:] = False

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agents import AgentError, load
 from cheat_env import RulesError
-from train.config import Config, ConfigError, fail, parse
-from train.evaluate import INTERRUPTED, wide_console
+from train.config import INTERRUPTED, Config, ConfigError, fail, parse
+from train.evaluate import wide_console
 from train.run import Run
 
 

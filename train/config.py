@@ -16,7 +16,7 @@ import yaml
 from jsonargparse import ArgumentError, ArgumentParser
 
 CONFIGS = Path(__file__).parent.parent / "configs"
-BAD_INPUT = 2
+BAD_INPUT, INTERRUPTED = 2, 130
 #: The largest seed that every library here takes.
 MOST_SEED = 2**32 - 1
 

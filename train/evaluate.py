@@ -25,12 +25,11 @@ from agents import Agent, AgentError, load
 from cheat_env import Rules, RulesError, Tables
 from cheat_env.files import write_text
 from cheat_env.observations import layout
-from train.config import fail
+from train.config import INTERRUPTED, fail
 
 #: Deals played at once; part of what chance the agents meet, so it is no option.
 CHUNK = 256
 CONFIDENCE = 0.95
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
