@@ -147,6 +147,7 @@ class LearnedAgent:
         """Return an action for each row (see `agents.base.Agent`)."""
         with torch.inference_mode():
             log_probabilities, _ = self.policy.logits_and_value(
-                torch.from_numpy(observation).float(), torch.from_numpy(action_mask).bool()
+                torch.tensor(observation, dtype=torch.float32),
+                torch.tensor(action_mask, dtype=torch.bool),
             )
         return sample(log_probabilities.numpy(), rng.random(len(observation)))

@@ -39,7 +39,10 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_layouts)
     command = commands.add_parser("bench", help="measure decisions per second")
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    command.set_defaults(run=lambda options: bench.main(options.json))
+    command.add_argument(
+        "--scaling", action="store_true", help="how it grows with tables, seats and threads instead"
+    )
+    command.set_defaults(run=lambda options: bench.main(options.json, options.scaling))
     return parser
 
 

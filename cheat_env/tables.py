@@ -14,7 +14,7 @@ from cheat_env.checks import RulesError, whole
 from cheat_env.compiled import compiled
 from cheat_env.dealing import match_over, next_deal, start_match
 from cheat_env.engine import apply, legal_actions
-from cheat_env.observations import encode, layout
+from cheat_env.observations import AT_PICKED, encode, layout
 from cheat_env.rules import Options, Rules
 from cheat_env.state import OVER, State, allocate, records
 
@@ -59,6 +59,13 @@ def observe_table(state: State, options: Options, arrays: Arrays, t: int) -> Non
     arrays.seat[t] = table.turn
     legal_actions(table, options, arrays.action_mask[t])
     encode(table, options, int(table.turn), arrays.observation[t])
+
+
+@compiled
+def observe_pick(state: State, options: Options, arrays: Arrays, t: int, picked: int) -> None:
+    """Bring the arrays from before a pick to after it: the seat stays, and sees one card move."""
+    legal_actions(state[t], options, arrays.action_mask[t])
+    arrays.observation[t, AT_PICKED + picked] += 1
 
 
 @compiled
@@ -112,7 +119,10 @@ def step_tables(
         arrays.terminated[t] = ended and not bool(table.truncated)
         if over and (auto_reset or not ended):
             next_deal(table, options)
-        observe_table(state, options, arrays, t)
+        if actions[t] <= act.PICK_JOKER:
+            observe_pick(state, options, arrays, t, int(actions[t]))
+        else:
+            observe_table(state, options, arrays, t)
 
 
 @compiled
@@ -143,7 +153,7 @@ class Tables:
             stays as it is: its flags stay, its mask is empty, its actions are ignored.
         **rule_options: options of `Rules` to change.
 
-    Attributes, overwritten by every step:
+    Attributes, read-only for the caller and overwritten by every step:
         observation: int8 (n, D), what the seat to act sees.
         action_mask: int8 (n, 46), 1 for its legal actions.
         seat: int8 (n,), the seat to act.
@@ -181,12 +191,22 @@ class Tables:
             terminated=np.zeros(num_tables, np.bool_),
             truncated=np.zeros(num_tables, np.bool_),
         )
-        self.observation, self.action_mask, self.seat = self.arrays[:3]
-        self.reward, self.terminated, self.truncated = self.arrays[3:]
+        self._hand_out()
         self.threads = whole("threads", threads, 1, 1024)
         self.auto_reset = auto_reset
         self._pool = _pool(threads)
         self.reset(seed)
+
+    def _hand_out(self) -> None:
+        """Show the arrays read-only: a step relies on what the one before it wrote."""
+        self.observation = self.arrays.observation.view()
+        self.action_mask = self.arrays.action_mask.view()
+        self.seat = self.arrays.seat.view()
+        self.reward = self.arrays.reward.view()
+        self.terminated = self.arrays.terminated.view()
+        self.truncated = self.arrays.truncated.view()
+        for name in Arrays._fields:
+            getattr(self, name).flags.writeable = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: everything but the threads."""
@@ -196,6 +216,7 @@ class Tables:
         """Take over a copied state, with threads of its own."""
         self.__dict__.update(state)
         self._pool = _pool(self.threads)
+        self._hand_out()
 
     @property
     def num_tables(self) -> int:
@@ -232,9 +253,9 @@ class Tables:
 
     def _show(self) -> None:
         """Bring the arrays to positions that no step has led to."""
-        self.reward[:] = 0
-        self.terminated[:] = False
-        self.truncated[:] = False
+        self.arrays.reward[:] = 0
+        self.arrays.terminated[:] = False
+        self.arrays.truncated[:] = False
         observe_tables(self.state, self.game, self.arrays)
 
     def step(self, actions: NDArray[np.integer[Any]]) -> None:
@@ -262,7 +283,9 @@ class Tables:
         if wrong == ALL_LEGAL:
             whole_step = (self.state, self.game, self.arrays, actions, self.auto_reset)
             bounds = [self.num_tables * i // self.threads for i in range(self.threads + 1)]
-            parts = [pool.submit(step_tables, *whole_step, *ends) for ends in pairwise(bounds)]
+            mine, *others = pairwise(bounds)
+            parts = [pool.submit(step_tables, *whole_step, *ends) for ends in others]
+            step_tables(*whole_step, *mine)
             for part in parts:
                 part.result()
         return wrong
@@ -277,4 +300,5 @@ def _numbers(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def _pool(threads: int) -> ThreadPoolExecutor | None:
-    return ThreadPoolExecutor(threads) if threads > 1 else None
+    """Return the threads beside the caller's own, or None where it steps alone."""
+    return ThreadPoolExecutor(threads - 1) if threads > 1 else None

@@ -21,7 +21,7 @@ from cheat_env.records import Replay, dump
 from cheat_env.render import ansi
 from cheat_env.rules import OPTION_FIELDS
 
-UNITS = {"call": "us", "threads2": "x"}
+UNITS = {"call": "us", "threads2": "x", "start": "s"}
 CARDS = ["A 9 9", "2 5", "3 6"]
 
 
@@ -192,8 +192,11 @@ def test_a_file_that_is_not_there_is_one_line(
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the measurements so small that nothing but their form can be tested."""
     sizes = {"TABLES": 4, "THREADED_TABLES": 4, "REPEATS": 3, "LOOP_STEPS": 3, "AEC_STEPS": 30}
-    for name, size in (sizes | {"CALLS": 30}).items():
+    sizes |= {"CALLS": 30, "SCALING_DECISIONS": 30}
+    for name, size in sizes.items():
         monkeypatch.setattr(bench, name, size)
+    monkeypatch.setattr(bench, "SCALING_TABLES", (1, 4))
+    monkeypatch.setattr(bench, "FIRST_STEP", bench.TIMED.format("pass"))
 
 
 @pytest.mark.usefixtures("quick")
@@ -212,9 +215,10 @@ def test_bench_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     names = [result["name"] for result in found["results"]]
     assert len(set(names)) == len(names)
     assert {name.split("/")[0] for name in names} == {
-        *("loop", "tables", "call", "aec-raw", "aec-env", "threads2")
+        *("loop", "tables", "call", "aec-raw", "aec-env", "threads2", "start")
     }
-    assert {name.split("/")[1] for name in names} == {"english", "russian"}
+    games = {name.split("/")[1] for name in names if not name.startswith("start")}
+    assert games == {"english", "russian"}
 
 
 @pytest.mark.usefixtures("quick")
@@ -224,8 +228,20 @@ def test_bench_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     heading, *lines = printed.splitlines()
     assert code == 0
     assert "4 tables, median of 3" in heading
-    assert all(re.fullmatch(r"[\w/-]+ +[\d,.]+ (decisions/s|us|x)", line) for line in lines)
-    assert len(lines) == 11
+    assert all(re.fullmatch(r"[\w/-]+ +[\d,.]+ (decisions/s|us|x|s)", line) for line in lines)
+    assert len(lines) == 14
+
+
+@pytest.mark.usefixtures("quick")
+def test_bench_of_scaling(capsys: pytest.CaptureFixture[str]) -> None:
+    """--scaling measures by tables, by every number of seats from 2 to 8, and by threads."""
+    code, printed, _ = run(capsys, "bench", "--scaling", "--json")
+    found = json.loads(printed)["results"]
+    assert code == 0
+    assert all(result["unit"] == "decisions/s" and result["median"] > 0 for result in found)
+    names = [result["name"].split("/") for result in found]
+    assert {name[0] for name in names} == {"tables", "seats", "threads"}
+    assert {int(name[2]) for name in names if name[0] == "seats"} == set(range(2, 9))
 
 
 # --- Pictures -------------------------------------------------------------------------------------

@@ -218,3 +218,14 @@ def test_dealers_are_drawn_by_lot_and_move_on(variant: str) -> None:
         assert not match_over(state[t], options)
         next_deal(state[t], options)
         assert state[t]["dealer"] == (first[t] + 1) % 4
+
+
+def test_what_is_shown_cannot_be_written() -> None:
+    """The arrays are read-only, of a copy too: a step goes on from what the last one wrote."""
+    made = Tables("english", 3, 2)
+    for tables in (made, copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        for name in ARRAYS:
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(tables, name)[:] = 0
+        tables.step(tables.action_mask.argmax(axis=1))
+        assert all(np.shares_memory(getattr(tables, n), getattr(tables.arrays, n)) for n in ARRAYS)
