@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from cheat_env import actions as act
 from cheat_env import observations as obs
-from cheat_env import rules
 from cheat_env.cards import NUM_RANKS, SLOTS
 from cheat_env.compiled import compiled
+from cheat_env.values import DOWN, UP
 
 
 class Habits(NamedTuple):
@@ -264,9 +264,9 @@ def _turns_until_asked(o: NDArray[np.int8], r: int) -> int:
     """
     ranks, players = int(o[obs.AT_NUM_RANKS]), int(o[obs.AT_PLAYERS])
     step = players
-    if o[obs.AT_PROGRESSION + rules.DOWN] == 1:
+    if o[obs.AT_PROGRESSION + DOWN] == 1:
         step = ranks * players - players
-    elif o[obs.AT_PROGRESSION + rules.UP] == 0:
+    elif o[obs.AT_PROGRESSION + UP] == 0:
         return int(o[obs.AT_COPIES]) - int(o[obs.AT_OWN_HAND + r])
     for turn in range(1, ranks):
         if turn * step % ranks == r:

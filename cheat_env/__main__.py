@@ -34,6 +34,9 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_replay)
     command = commands.add_parser("rules", help="list the games, or explain one in words")
     command.add_argument("variant", nargs="?", help=f"one of {', '.join(variants())}")
+    command.add_argument(
+        "--compare", nargs=2, metavar=("A", "B"), help="show in what two games differ"
+    )
     command.set_defaults(run=_rules)
     command = commands.add_parser("layouts", help="print actions and observations as Markdown")
     command.set_defaults(run=_layouts)
@@ -78,9 +81,11 @@ def _replay_file(path: Path, show: bool) -> list[records.Fault]:
 
 
 def _rules(options: argparse.Namespace) -> None:
-    if options.variant is None:
+    if options.compare is not None:
+        print(explain.compare(*map(Rules.load, options.compare)))
+    elif options.variant is None:
         for name in variants():
-            print(f"{name:12} {Rules.load(name).title}")
+            print(f"{name:16} {Rules.load(name).title}")
     else:
         print(explain.explain(Rules.load(options.variant)))
 

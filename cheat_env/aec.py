@@ -15,6 +15,7 @@ from cheat_env import actions as act
 from cheat_env.dealing import match_winners
 from cheat_env.observations import TRUTH, encode, truth
 from cheat_env.render import ansi
+from cheat_env.state import OVER
 from cheat_env.tables import Tables, refuse
 
 Observation = dict[str, NDArray[np.int8]]
@@ -105,13 +106,14 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
         self._seed, self._deal = seed, int(deal)
         self.actions_played: list[int] = []
         self.agents = self.possible_agents[:]
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        paid = self.tables.reward[0].tolist()  # a match can be over as soon as it is dealt (G12)
+        self.rewards = dict(zip(self.agents, paid, strict=True))
+        self._cumulative_rewards = dict(self.rewards)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
-        self.agent_selection = self.possible_agents[self.tables.seat[0]]
+        self._select()
 
     def observe(self, agent: str) -> Observation:
         """Return what the agent sees now."""
@@ -141,19 +143,23 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
         for name, reward in zip(self.agents, tables.reward[0].tolist(), strict=True):
             self.rewards[name] = reward
             self._cumulative_rewards[name] += reward
-        if tables.terminated[0] or tables.truncated[0]:
-            self.terminations = dict.fromkeys(self.agents, bool(tables.terminated[0]))
-            self.truncations = dict.fromkeys(self.agents, bool(tables.truncated[0]))
-            self.agent_selection = self.agents[0]
-            winners = match_winners(tables.state[0], tables.options)
-            for name, score, won in zip(
-                self.agents, tables.state["score"][0].tolist(), winners, strict=False
-            ):
-                self.infos[name] = {"score": score, "match_won": bool(won)}
-        else:
-            self.agent_selection = self.agents[tables.seat[0]]
+        self._select()
         if self.render_mode == "human":
             self.render()
+
+    def _select(self) -> None:
+        """Select the seat to act, or end the match for all."""
+        table = self.tables.state[0]
+        if table["phase"] != OVER:
+            self.agent_selection = self.agents[table["turn"]]
+            return
+        truncated = bool(table["truncated"])
+        self.terminations = dict.fromkeys(self.agents, not truncated)
+        self.truncations = dict.fromkeys(self.agents, truncated)
+        self.agent_selection = self.agents[0]
+        winners = match_winners(table, self.tables.options)
+        for name, score, won in zip(self.agents, table["score"].tolist(), winners, strict=False):
+            self.infos[name] = {"score": score, "match_won": bool(won)}
 
     def state(self) -> NDArray[np.int8]:
         """Return the whole truth, int8 (TRUTH.size,), for critics: no seat may see it."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -27,17 +30,39 @@ def _digest() -> str:
 SOURCES = _digest()
 
 
+class _Cache(FunctionCache):
+    """The compiler's cache on disk, where whatever goes wrong is a miss."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        index = self._cache_file
+        index._source_stamp = (index._source_stamp, SOURCES)
+        # The index is written before the code: under a name of its own, code of other sources is
+        # never taken for this one's by a process that starts between the two.
+        index._data_name_pattern = f"{SOURCES[:16]}.{index._data_name_pattern}"
+
+    @contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        """Go on without the cache where the disk is full or a file is damaged, and start it anew.
+
+        The compiler loads and saves within this guard.
+        """
+        try:
+            yield
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+
+
 def compiled(function: F) -> F:
     """Compile `function` to machine code, cached on disk, free of the interpreter lock.
 
     Where no place for the cache can be written, every process compiles for itself.
     """
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher = cast(Any, numba).njit(nogil=True, error_model="numpy")(function)
     if JIT:
         try:
-            dispatcher.enable_caching()
+            dispatcher._cache = _Cache(function)
         except RuntimeError:
             return cast(F, dispatcher)
-        index = cast(Any, dispatcher)._cache._cache_file
-        index._source_stamp = (index._source_stamp, SOURCES)
     return cast(F, dispatcher)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cheat_env.cards import JOKER
 from cheat_env.chance import below, philox
 from cheat_env.compiled import compiled
+from cheat_env.ending import go_out
 from cheat_env.engine import begin_turn
-from cheat_env.rules import WINNER, Options
-from cheat_env.state import NO_RANK, Table
+from cheat_env.options import Options
+from cheat_env.piles import discard_quads
+from cheat_env.state import ANNOUNCE, NO_RANK, OVER, Table
+from cheat_env.values import ALSO_ON_DEAL, DEALER, REDEAL, WINNER
 
 #: The counter of a match's first dealer, beside those of its deals (see `chance`).
 LOT = np.uint64(0xFFFFFFFF)
+#: Blocks of draws that one attempt at a deal may use.
+BLOCKS = 64
 
 
 @compiled
@@ -28,6 +34,11 @@ def start_match(table: Table, options: Options) -> None:
 @compiled
 def match_over(table: Table, options: Options) -> bool:
     """Say whether the match ends with the deal that is over; a truncated deal ends it too."""
+    if options.until > 0:
+        lost = 0
+        for seat in range(int(options.players)):
+            lost = max(lost, int(table.score[seat]))
+        return bool(table.truncated) or lost >= int(options.until)
     return bool(table.truncated) or int(table.deal) + 1 >= int(options.deals)
 
 
@@ -56,24 +67,64 @@ def next_deal(table: Table, options: Options) -> None:
 
 @compiled
 def _start_deal(table: Table, options: Options) -> None:
-    """Deal the cards and give the lead to the dealer's left (A5, C4)."""
+    """Deal the cards and give the lead to the dealer's left, or to the dealer (A5, C4)."""
     _clear(table)
-    _deal_cards(table, options)
+    attempt = 0
+    _deal_cards(table, options, attempt)
+    while options.quads == REDEAL and _holds_quads(table, options):  # G12
+        attempt += 1
+        _deal_cards(table, options, attempt)
     table.rank = options.opening
-    begin_turn(table, options, (int(table.dealer) + 1) % int(options.players))
+    table.safe_turns = options.safe_turns
+    players = int(options.players)
+    starter = int(table.dealer) + (0 if options.starter == DEALER else 1)
+    if options.quads == ALSO_ON_DEAL:
+        _discard_dealt_quads(table, options, starter)
+    while table.out[starter % players] > 0:
+        starter += 1
+    if table.phase != OVER:
+        begin_turn(table, options, starter % players)
+
+
+@compiled
+def _holds_quads(table: Table, options: Options) -> bool:
+    """Say whether any hand holds a complete set."""
+    for seat in range(int(options.players)):
+        for rank in range(int(options.num_ranks)):
+            if table.hand[seat, rank] == options.copies:
+                return True
+    return False
+
+
+@compiled
+def _discard_dealt_quads(table: Table, options: Options, starter: int) -> None:
+    """Take the complete sets out of all hands; who has no card left is out (G12)."""
+    players = int(options.players)
+    for turn in range(players):
+        seat = (starter + turn) % players
+        discard_quads(table, options, seat)
+    for turn in range(players):
+        seat = (starter + turn) % players
+        if table.hand_size[seat] == 0 and table.phase != OVER:
+            go_out(table, options, seat)
 
 
 @compiled
 def _clear(table: Table) -> None:
+    table.phase = ANNOUNCE
+    table.reward[:] = 0
     table.hand[:] = 0
     table.pile[:] = 0
     table.group[:] = 0
     table.turned_up[:] = 0
     table.picked[:] = 0
     table.aside[:] = 0
+    table.burnt[:] = 0
+    table.gone[:] = 0
     table.quads[:] = 0
     table.hand_size[:] = 0
     table.pile_size = 0
+    table.burnt_size = 0
     table.group_size = 0
     table.picked_size = 0
     table.claim = NO_RANK
@@ -81,7 +132,10 @@ def _clear(table: Table) -> None:
     table.lead = 0
     table.out[:] = 0
     table.num_out = 0
+    table.passed[:] = 0
     table.plays = 0
+    table.turns = 0
+    table.passes = 0
     table.truncated = False
     table.loser[:] = False
     table.known[:] = 0
@@ -91,16 +145,19 @@ def _clear(table: Table) -> None:
 
 
 @compiled
-def _deal_cards(table: Table, options: Options) -> None:
+def _deal_cards(table: Table, options: Options, attempt: int) -> None:
     """Deal one at a time from the dealer's left (A3, C3); what is not dealt stays aside (C3)."""
+    table.hand[:] = 0
+    table.hand_size[:] = 0
     table.aside[: int(options.num_ranks)] = options.copies
-    cards = int(options.num_ranks) * int(options.copies)
+    table.aside[JOKER] = options.jokers
+    cards = int(options.cards)
     words = (LOT, LOT, LOT, LOT)
-    for dealt in range(cards - int(options.removed_cards)):
+    for dealt in range(int(options.dealt)):
         if dealt % 4 == 0:
             words = philox(
                 table.seed,
-                np.uint64(dealt // 4),
+                np.uint64(attempt * BLOCKS + dealt // 4),
                 np.uint64(table.deal),
                 np.uint64(table.match),
                 np.uint64(table.number),

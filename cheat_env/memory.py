@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from cheat_env.cards import SLOTS
 from cheat_env.compiled import compiled
-from cheat_env.rules import Options
+from cheat_env.options import Options
 from cheat_env.state import (
     ACCEPTED,
     ASKED,
     CAUGHT,
     CHALLENGES,
-    CLAIM_CHALLENGER,
     CLAIM_COUNT,
     CLAIM_OUTCOME,
     CLAIM_RANK,
     CLAIM_SEAT,
     CLAIM_SIZES,
+    CLAIM_TAKER,
+    CLAIM_TURNER,
     CLAIMS,
     LIE,
+    NO_SEAT,
     PENDING,
     PROVEN,
     RECENT,
@@ -44,7 +46,8 @@ def note_claim(table: Table) -> None:
     table.recent[0, CLAIM_RANK] = table.claim
     table.recent[0, CLAIM_COUNT] = table.group_size
     table.recent[0, CLAIM_OUTCOME] = PENDING
-    table.recent[0, CLAIM_CHALLENGER] = 0
+    table.recent[0, CLAIM_TURNER] = NO_SEAT
+    table.recent[0, CLAIM_TAKER] = NO_SEAT
 
 
 @compiled
@@ -59,36 +62,52 @@ def note_trust(table: Table, options: Options) -> None:
 
 
 @compiled
+def note_turned_up(table: Table, seat: int, lie: bool) -> None:
+    """Note for everybody what the group was that `seat` had turned up."""
+    tally(table, int(table.claimant), int(table.group_size), CAUGHT if lie else PROVEN)
+    table.recent[0, CLAIM_OUTCOME] = LIE if lie else TRUE
+    table.recent[0, CLAIM_TURNER] = seat
+
+
+@compiled
 def note_challenge(table: Table, challenger: int, lie: bool) -> None:
-    """Note the challenge and what it showed for everybody."""
+    """Note for everybody that a seat used its chance to challenge, and whether it was right."""
     size = int(table.group_size)
-    tally(table, int(table.claimant), size, CAUGHT if lie else PROVEN)
     tally(table, challenger, size, ASKED)
     tally(table, challenger, size, CHALLENGES)
     if lie:
         tally(table, challenger, size, WON)
-    table.recent[0, CLAIM_OUTCOME] = LIE if lie else TRUE
-    table.recent[0, CLAIM_CHALLENGER] = challenger
 
 
 @compiled
-def note_pickup(table: Table, options: Options, taker: int, lie: bool) -> None:
-    """Note what each seat knows of the hands now: the cards turned up, its own of the pile.
-
-    A liar held at least the cards turned up, and at least what was known of it before.
-    """
+def note_shown(table: Table, options: Options) -> None:
+    """Note that the cards turned up left their author's hand: fewer of them are known in it."""
     claimant = int(table.claimant)
     for observer in range(int(options.players)):
         known = table.known[observer]
-        for rank in range(SLOTS):
-            turned_up = int(table.group[rank])
-            if lie:
-                known[claimant, rank] = max(int(known[claimant, rank]), turned_up)
+        for slot in range(SLOTS):
+            left = int(known[claimant, slot]) - int(table.turned_up[slot])
+            known[claimant, slot] = max(left, 0)
+
+
+@compiled
+def note_pickup(table: Table, options: Options, taker: int) -> None:
+    """Note what each seat knows of the taker's hand now: the group turned up, its own of the pile.
+
+    A liar that takes its group back held at least those cards, and at least what was known before.
+    """
+    table.recent[0, CLAIM_TAKER] = taker
+    own = taker == int(table.claimant)
+    for observer in range(int(options.players)):
+        known = table.known[observer]
+        for slot in range(SLOTS):
+            group = int(table.group[slot])
+            if own:
+                known[taker, slot] = max(int(known[taker, slot]), group)
             else:
-                known[claimant, rank] = max(int(known[claimant, rank]) - turned_up, 0)
-                known[taker, rank] += turned_up
-            known[taker, rank] += table.pile[observer, rank]
-            known[observer, rank] = 0  # its own hand it sees
+                known[taker, slot] += group
+            known[taker, slot] += table.pile[observer, slot]
+            known[observer, slot] = 0  # its own hand it sees
 
 
 @compiled

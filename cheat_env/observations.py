@@ -24,7 +24,7 @@ from cheat_env.cards import JOKER, JOKER_NAME, NUM_RANKS, RANKS, SLOTS, Deck
 from cheat_env.checks import one_of
 from cheat_env.compiled import compiled
 from cheat_env.engine import around, base_rank
-from cheat_env.rules import MAX_SEATS, NEXT, PROGRESSIONS, Options
+from cheat_env.options import FLAGS, MAX_SEATS, Options
 from cheat_env.state import (
     ANNOUNCE,
     CLAIM_COUNT,
@@ -44,6 +44,7 @@ from cheat_env.state import (
     TALLIES,
     Table,
 )
+from cheat_env.values import REMOVED, REVEAL
 
 MOST = 127
 OTHERS = MAX_SEATS - 1
@@ -120,17 +121,16 @@ _TABLE_FIELDS = (
     Field("hand_sizes", (MAX_SEATS,), MOST, 13, "cards in every hand"),
     Field("out", (MAX_SEATS,), MAX_SEATS, 4, "place in the order of going out, 0 while in"),
     Field("quads", (NUM_RANKS,), 1, 1, "quads shown and discarded, by relative rank"),
+    Field("gone", (SLOTS,), MOST, 4, "other cards that left the game face up, by relative rank"),
+    Field("burnt_size", (1,), MOST, 26, "cards that left the game unseen"),
+    Field("passed", (MAX_SEATS,), 1, 1, "seats that have no turn until the pile is gone"),
+    Field("safe_turns", (1,), MOST, 4, "turns left in which no group can be challenged"),
     Field("scores", (MAX_SEATS,), MOST, 4, "points in the match"),
-    Field("players", (1,), MAX_SEATS, MAX_SEATS, "number of seats"),
-    Field("num_ranks", (1,), NUM_RANKS, NUM_RANKS, "ranks of the deck"),
-    Field("copies", (1,), MOST, 4, "cards of each rank"),
-    Field("most", (1,), MOST, 4, "most cards of a play"),
-    Field("progression", (len(PROGRESSIONS),), 1, 1, f"rank option: {', '.join(PROGRESSIONS)}"),
-    Field("next_challenges", (1,), 1, 1, "only the next seat may challenge"),
-    Field("quad_rule", (1,), 2, 2, "quads option: none, optional, mandatory"),
+    *(Field(flag.name, (flag.size,), *flag[2:]) for flag in FLAGS),
 )
 _MEMORY_FIELDS = (
     Field("own_pile", (SLOTS,), MOST, 4, "own cards in the pile, by relative rank"),
+    Field("own_burnt", (SLOTS,), MOST, 4, "own cards in burnt piles, by relative rank"),
     Field(
         "known",
         (OTHERS, SLOTS),
@@ -161,6 +161,8 @@ _TRUTH_FIELDS = (
     Field("group", (SLOTS,), MOST, 4, "the group that can be challenged"),
     Field("picked", (SLOTS,), MOST, 4, "cards picked so far by the seat to act"),
     Field("aside", (SLOTS,), MOST, 4, "cards out of the deal"),
+    Field("burnt", _ALL_CARDS, MOST, 4, "cards of burnt piles, by the seat that laid them"),
+    Field("gone", (SLOTS,), MOST, 4, "cards that left the game face up, without the quads"),
     Field("quads", (NUM_RANKS,), 1, 1, "quads shown and discarded"),
     Field("phase", (OVER,), 1, 1, f"what the seat to act is asked: {', '.join(PHASES[:OVER])}"),
     Field("turn", (MAX_SEATS,), 1, 1, "the seat to act"),
@@ -168,6 +170,8 @@ _TRUTH_FIELDS = (
     Field("claim", (NUM_RANKS,), 1, 1, "rank last claimed, by place in the deck"),
     Field("claimant", (MAX_SEATS,), 1, 1, "the seat that laid the group"),
     Field("out", (MAX_SEATS,), MAX_SEATS, 4, "place in the order of going out, 0 while in"),
+    Field("passed", (MAX_SEATS,), 1, 1, "seats that have no turn until the pile is gone"),
+    Field("safe_turns", (1,), MOST, 4, "turns left in which no group can be challenged"),
     Field("scores", (MAX_SEATS,), MOST, 4, "points in the match"),
     Field("players", (1,), MAX_SEATS, MAX_SEATS, "number of seats"),
 )
@@ -211,9 +215,16 @@ AT_NUM_RANKS = MEMORY.start["num_ranks"]
 AT_COPIES = MEMORY.start["copies"]
 AT_MOST = MEMORY.start["most"]
 AT_PROGRESSION = MEMORY.start["progression"]
-AT_NEXT_CHALLENGES = MEMORY.start["next_challenges"]
-AT_QUAD_RULE = MEMORY.start["quad_rule"]
+AT_GONE = MEMORY.start["gone"]
+AT_BURNT_SIZE = MEMORY.start["burnt_size"]
+AT_PASSED = MEMORY.start["passed"]
+AT_SAFE_TURNS = MEMORY.start["safe_turns"]
+AT_JOKERS = MEMORY.start["jokers"]
+AT_ASIDE = MEMORY.start["aside"]
+AT_FLAGS = AT_PLAYERS
+NUM_FLAGS = sum(flag.size for flag in FLAGS)
 AT_OWN_PILE = MEMORY.start["own_pile"]
+AT_OWN_BURNT = MEMORY.start["own_burnt"]
 AT_KNOWN = MEMORY.start["known"]
 AT_CLAIMED = MEMORY.start["claimed"]
 AT_TALLIES = MEMORY.start["tallies"]
@@ -241,6 +252,7 @@ def _encode_cards(
     players, ranks, base = int(options.players), int(options.num_ranks), base_rank(table)
     acts = seat == table.turn  # what another seat has picked is its own
     laid = seat == table.claimant and table.group_size > 0
+    burnt, gone = table.burnt_size > 0, _cards_are_gone(options)
     for r in range(SLOTS):
         if r < ranks:
             slot = np.uint64(around(base + r - ranks, ranks))
@@ -251,8 +263,12 @@ def _encode_cards(
         out[AT_OWN_HAND + r] = table.hand[seat, slot]
         if acts:
             out[AT_PICKED + r] = table.picked[slot]
+        if gone:
+            out[AT_GONE + r] = table.gone[slot]
         if memory:
             out[AT_OWN_PILE + r] = table.pile[seat, slot]
+            if burnt:
+                out[AT_OWN_BURNT + r] = table.burnt[seat, slot]
             if laid:
                 out[AT_OWN_PILE + r] += table.group[slot]
             other, place = seat, np.uint64(AT_KNOWN + r)
@@ -267,8 +283,14 @@ def _encode_cards(
 
 
 @compiled
+def _cards_are_gone(options: Options) -> bool:
+    """Say whether cards may have left the game face up, quads apart."""
+    return bool(options.believe == REVEAL or options.joker_spent == REMOVED)
+
+
+@compiled
 def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int8]) -> None:
-    players, ranks = int(options.players), int(options.num_ranks)
+    players = int(options.players)
     named = int(table.claim) if table.rank == NO_RANK else int(table.rank)
     if named != NO_RANK:
         out[AT_RANK + int(options.names[named])] = 1
@@ -279,6 +301,8 @@ def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int
     if phase != OVER:
         out[AT_PHASE + phase] = 1
     out[AT_PILE_SIZE] = table.pile_size
+    out[AT_BURNT_SIZE] = table.burnt_size
+    out[AT_SAFE_TURNS] = min(int(table.safe_turns), MOST)
     out[AT_GROUP_SIZE] = table.group_size
     if table.group_size > 0:
         out[AT_CLAIMANT + around(int(table.claimant) - seat, players)] = 1
@@ -286,14 +310,10 @@ def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int
         other = around(seat + offset - players, players)
         out[AT_HAND_SIZES + offset] = table.hand_size[other]
         out[AT_OUT + offset] = table.out[other]
+        out[AT_PASSED + offset] = table.passed[other]
         out[AT_SCORES + offset] = min(int(table.score[other]), MOST)
-    out[AT_PLAYERS] = players
-    out[AT_NUM_RANKS] = ranks
-    out[AT_COPIES] = options.copies
-    out[AT_MOST] = options.most
-    out[AT_PROGRESSION + int(options.rank)] = 1
-    out[AT_NEXT_CHALLENGES] = options.challengers == NEXT
-    out[AT_QUAD_RULE] = options.quads
+    for i in range(NUM_FLAGS):
+        out[AT_FLAGS + i] = options.flags[i]
 
 
 @compiled
@@ -326,13 +346,25 @@ def truth(table: Table, options: Options) -> NDArray[np.int8]:
     """Return the whole truth of a table as int8 (TRUTH.size,): no seat may see it."""
     out = np.zeros(TRUTH.size, np.int8)
     fields = TRUTH.view(out)
-    for name in ("hand", "pile", "group", "picked", "aside", "quads", "out"):
+    for name in (
+        "hand",
+        "pile",
+        "group",
+        "picked",
+        "aside",
+        "burnt",
+        "gone",
+        "quads",
+        "out",
+        "passed",
+    ):
         fields[name][:] = table[name]
     for name in ("phase", "turn", "rank", "claim"):
         if 0 <= table[name] < len(fields[name]):
             fields[name][table[name]] = 1
     if table["group_size"] > 0:
         fields["claimant"][table["claimant"]] = 1
+    fields["safe_turns"][:] = min(int(table["safe_turns"]), MOST)
     fields["scores"][:] = np.minimum(table["score"], MOST)
     fields["players"][:] = options["players"]
     return out
@@ -365,6 +397,9 @@ def text(observation: NDArray[np.int8], deck: Deck) -> str:
         f"hands: {seats(fields['hand_sizes'])}",
         f"out: {seats(fields['out'])}",
         f"quads: {cards(fields['quads'])}",
+        f"gone: {cards(fields['gone'])}, burnt: {fields['burnt_size'][0]}",
+        f"out of the round: {seats(fields['passed'])}",
+        f"safe turns: {fields['safe_turns'][0]}",
         f"scores: {seats(fields['scores'])}",
     ]
     if "own_pile" in fields:
@@ -379,6 +414,7 @@ def _memory_lines(
     cards: Callable[[NDArray[np.int8]], str],
 ) -> list[str]:
     lines = [f"own cards in the pile: {cards(fields['own_pile'])}"]
+    lines.append(f"own cards in burnt piles: {cards(fields['own_burnt'])}")
     lines.append(f"pile claimed as: {cards(fields['claimed'])}")
     for seat in range(1, players):
         lines.append(f"+{seat} surely holds: {cards(fields['known'][seat - 1])}")

@@ -19,26 +19,38 @@ from numpy.typing import NDArray
 
 from cheat_env import actions as act
 from cheat_env import dealing, engine
-from cheat_env.cards import SLOTS, CardError, Deck, format_cards, parse_cards, parse_rank
+from cheat_env.cards import JOKER, SLOTS, CardError, Deck, format_cards, parse_cards, parse_rank
 from cheat_env.checks import RulesError
+from cheat_env.ending import deal_ends
 from cheat_env.files import write_text
+from cheat_env.options import Options
 from cheat_env.render import claim_line
-from cheat_env.rules import Options, Rules
+from cheat_env.rules import Rules
 from cheat_env.state import (
     ANNOUNCE,
+    CLAIM_COUNT,
     CLAIM_OUTCOME,
+    CLAIM_TAKER,
     LIE,
     NO_RANK,
+    NO_SEAT,
     OVER,
     PENDING,
     TRUE,
     State,
+    Table,
     allocate,
 )
 
 KEYS = ("title", "clauses", "variant", "players", "rules", "seed", "deal", "start", "moves")
 START_KEYS = ("hands", "pile", "turn", "rank")
-VERBS = {"accepts": act.ACCEPT, "challenges": act.CHALLENGE, "keeps": act.KEEP, "passes": act.PASS}
+VERBS = {
+    "accepts": act.ACCEPT,
+    "challenges": act.CHALLENGE,
+    "keeps": act.KEEP,
+    "passes": act.PASS,
+    "believes": act.BELIEVE,
+}
 _MOVE = re.compile(r"(\d+) (\w+)(?: (.+))?")
 
 
@@ -113,6 +125,7 @@ class Replay:
                 raise RecordError(f"start: pile {group!r}: give a seat and cards")
             seat = _number("pile seat", group["seat"], self.num_players - 1)
             laid[seat] += self._cards("pile", group["cards"])
+            table["claimant"] = seat
         self._put_aside((held + laid).sum(axis=0))
         table["hand"][: self.num_players] = held
         table["pile"][: self.num_players] = laid
@@ -128,14 +141,15 @@ class Replay:
 
     def _put_aside(self, used: NDArray[np.int64]) -> None:
         """Put the cards that the position does not name aside; refuse more than the deck has."""
-        ranks = len(self.deck)
-        left = int(self.options["copies"]) - used[:ranks]
-        if (left < 0).any():
+        left = -used
+        left[: len(self.deck)] += self.options["copies"]
+        left[JOKER] += self.options["jokers"]
+        if (left[:JOKER] < 0).any():
             rank = self.deck[int(np.argmin(left))]
             raise RecordError(f"start: more cards of rank {rank} than the deck has")
-        if used[ranks:].any():
-            raise RecordError("start: this game has no jokers")
-        self.table["aside"][:ranks] = left
+        if left[JOKER] < 0:
+            raise RecordError(f"start: more jokers than the {self.options['jokers']} of the deck")
+        self.table["aside"] = left
 
     def _place_out(self) -> None:
         """Let the seats without cards be out; refuse a deal that has already ended so."""
@@ -143,7 +157,7 @@ class Replay:
         empty = np.flatnonzero(table["hand_size"][: self.num_players] == 0)
         table["out"][empty] = np.arange(1, len(empty) + 1)
         table["num_out"] = len(empty)
-        if len(empty) > (0 if self.rules.end == "first_out" else self.num_players - 2):
+        if deal_ends(self.options, len(empty)):
             raise RecordError(f"start: hands: the deal is over when seats {empty.tolist()} are out")
 
     def _cards(self, where: str, text: Any) -> NDArray[np.int64]:
@@ -378,11 +392,21 @@ def save(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def event(before: State, after: State, deck: Deck) -> str | None:
-    """Return what a challenge showed and moved, in words; None where the move was none."""
+    """Return what a move turned up, moved or burnt, in words; None where it did nothing of it."""
     old, new = before[0], after[0]
-    before_it, outcome = (table["recent"][0][CLAIM_OUTCOME] for table in (old, new))
-    if before_it != PENDING or outcome not in (TRUE, LIE):
-        return None
-    lie = outcome == LIE
-    taker = old["claimant"] if lie else old["turn"]
-    return f"{claim_line(new, deck)}; seat {taker} takes {old['pile_size']} cards"
+    claim = new["recent"][0]
+    burnt = int(new["burnt_size"]) - int(old["burnt_size"])
+    shown = new["plays"] > old["plays"] or old["recent"][0][CLAIM_OUTCOME] == PENDING
+    if not shown or claim[CLAIM_OUTCOME] not in (TRUE, LIE):
+        return f"{burnt} cards leave the game unseen" if burnt > 0 else None
+    line = claim_line(new, deck)
+    if claim[CLAIM_TAKER] != NO_SEAT:
+        return f"{line}; seat {claim[CLAIM_TAKER]} takes {_taken(old, new)} cards"
+    return f"{line}; the pile leaves the game" if new["phase"] != OVER or burnt else line
+
+
+def _taken(old: Table, new: Table) -> int:
+    """Return how many cards the last claim's pile gave to the seat that took it."""
+    laid = int(new["recent"][0][CLAIM_COUNT]) if new["plays"] > old["plays"] else 0
+    spent = int(new["gone"].sum()) - int(old["gone"].sum())
+    return int(old["pile_size"]) + laid - spent

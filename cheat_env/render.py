@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cheat_env.cards import Deck, format_cards
-from cheat_env.rules import Options
+from cheat_env.options import Options
 from cheat_env.state import (
-    CLAIM_CHALLENGER,
     CLAIM_COUNT,
     CLAIM_OUTCOME,
     CLAIM_RANK,
     CLAIM_SEAT,
+    CLAIM_TAKER,
+    CLAIM_TURNER,
     LIE,
     NO_RANK,
     OUTCOMES,
@@ -35,6 +38,12 @@ def ansi(table: Table, options: Options, deck: Deck, seat: int | None = None) ->
     quads = [rank for rank, shown in zip(deck, table["quads"], strict=False) if shown]
     if quads:
         lines.append(f"quads gone: {' '.join(quads)}")
+    if table["gone"].any():
+        lines.append(f"gone: {format_cards(table['gone'], deck)}")
+    if table["burnt_size"]:
+        lines.append(_burnt_line(table, deck, seat))
+    if table["safe_turns"]:
+        lines.append(f"no group can be challenged in the next {table['safe_turns']} turns")
     if table["recent"][0][CLAIM_OUTCOME] > PENDING:
         lines.append(claim_line(table, deck))
     lines.append(_asked_line(table, seat))
@@ -49,8 +58,17 @@ def claim_line(table: Table, deck: Deck) -> str:
     text += f": {OUTCOMES[outcome]}"
     if outcome in (TRUE, LIE):
         cards = format_cards(table["turned_up"], deck)
-        text += f", challenged by seat {claim[CLAIM_CHALLENGER]} [{cards}]"
+        text += f", {_turner(claim)} [{cards}]"
     return text
+
+
+def _turner(claim: Any) -> str:
+    """Return who had a claim turned up: a challenger, a believer, or the rule for last plays."""
+    seat, turner, taker = claim[CLAIM_SEAT], claim[CLAIM_TURNER], claim[CLAIM_TAKER]
+    if turner == seat:
+        return "turned up"
+    challenged = taker == (seat if claim[CLAIM_OUTCOME] == LIE else turner)
+    return f"{'challenged' if challenged else 'believed'} by seat {turner}"
 
 
 def _headline(table: Table, deck: Deck) -> str:
@@ -61,6 +79,7 @@ def _headline(table: Table, deck: Deck) -> str:
 def _hand_line(table: Table, deck: Deck, other: int, seat: int | None) -> str:
     acts = table["phase"] != OVER and table["turn"] == other
     place = f"  out ({table['out'][other]})" if table["out"][other] else ""
+    place += "  out of the round" if table["passed"][other] else ""
     lost = "  loses" if table["loser"][other] else ""
     score = f"  score {table['score'][other]}" if table["score"].any() else ""
     hand = format_cards(table["hand"][other], deck) if seat in (None, other) else ""
@@ -81,6 +100,13 @@ def _pile_line(table: Table, deck: Deck, seat: int | None) -> str:
     if table["phase"] == PLAY and table["picked_size"] and seat in (None, table["turn"]):
         line += f"; picked {format_cards(table['picked'], deck)}"
     return line
+
+
+def _burnt_line(table: Table, deck: Deck, seat: int | None) -> str:
+    seen = table["burnt"].sum(axis=0, dtype=np.int8) if seat is None else table["burnt"][seat]
+    whose = "" if seat is None else "own "
+    cards = f" [{whose}{format_cards(seen, deck)}]" if seen.any() else ""
+    return f"burnt: {table['burnt_size']} cards{cards}"
 
 
 def _asked_line(table: Table, seat: int | None) -> str:

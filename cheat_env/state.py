@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cheat_env.cards import NUM_RANKS, SLOTS
 from cheat_env.compiled import JIT
-from cheat_env.rules import MAX_SEATS
+from cheat_env.options import MAX_SEATS
 
 #: What the seat to act is asked for.
 ANNOUNCE, PLAY, WINDOW, QUADS, OVER = range(5)
@@ -23,6 +23,9 @@ PHASES = ("announce", "play", "window", "quads", "over")
 
 #: No rank is in force: the seat to act chooses it.
 NO_RANK = -1
+
+#: Nobody took the pile.
+NO_SEAT = -1
 
 #: What became of a claim.
 NO_CLAIM, PENDING, ACCEPTED, TRUE, LIE = range(5)
@@ -37,7 +40,7 @@ TALLIES = ("claims", "caught", "proven", "asked", "challenges", "won")
 
 #: How many of the last claims are kept, and the columns of each.
 RECENT = 8
-CLAIM_SEAT, CLAIM_RANK, CLAIM_COUNT, CLAIM_OUTCOME, CLAIM_CHALLENGER = range(5)
+CLAIM_SEAT, CLAIM_RANK, CLAIM_COUNT, CLAIM_OUTCOME, CLAIM_TURNER, CLAIM_TAKER = range(6)
 
 
 class Field(NamedTuple):
@@ -56,20 +59,27 @@ FIELDS = (
     Field("number", np.int64, (), "the table's own number, part of what its deals are drawn from"),
     Field("seed", np.uint64, (), "the seed that the deals are drawn from"),
     Field("plays", np.int32, (), "plays laid in this deal"),
+    Field("turns", np.int32, (), "turns taken in this deal: plays and passes"),
+    Field("passes", np.int32, (), "passes since the last claim"),
+    Field("safe_turns", np.int32, (), "turns left in which no group can be challenged"),
     Field("deal", np.int32, (), "number of the deal in its match, from 0"),
     Field("score", np.int32, (MAX_SEATS,), "points in the match, by the variant's scoring"),
     Field("reward", np.float32, (MAX_SEATS,), "paid by the last action, by seat"),
-    # Cards: these five rows, and the quads shown, are the whole deck; picked cards lie in a hand.
+    # Cards: these rows, but for two, and the quads shown are the whole deck; picked cards lie in a
+    # hand, and what a challenge turned up went on to the pile, to a hand or out of the game.
     Field("hand", np.int8, (MAX_SEATS, SLOTS), "cards in hand, by seat"),
     Field("pile", np.int8, (MAX_SEATS, SLOTS), "cards of the closed groups, by the seat that laid"),
     Field("group", np.int8, (SLOTS,), "the last group, while it can still be challenged"),
     Field("turned_up", np.int8, (SLOTS,), "the group that the last challenge turned up"),
     Field("picked", np.int8, (SLOTS,), "cards picked for the coming play (still in the hand)"),
     Field("aside", np.int8, (SLOTS,), "cards out of the deal, seen by nobody"),
+    Field("burnt", np.int8, (MAX_SEATS, SLOTS), "cards of burnt piles, by the seat that laid"),
+    Field("gone", np.int8, (SLOTS,), "cards that left the game face up, without the quads"),
     Field("quads", np.int8, (NUM_RANKS,), "1 where the quad of a rank was shown and discarded"),
     # Counts, kept so that nobody has to add up.
     Field("hand_size", np.int8, (MAX_SEATS,), "cards in each hand"),
     Field("pile_size", np.int8, (), "cards on the table, the last group included"),
+    Field("burnt_size", np.int8, (), "cards of burnt piles"),
     Field("group_size", np.int8, (), "cards of the group that can be challenged; 0: there is none"),
     Field("picked_size", np.int8, (), "cards picked so far"),
     # Whose turn it is, and for what.
@@ -81,6 +91,7 @@ FIELDS = (
     Field("lead", np.int8, (), "the seat named to lead once a challenge is settled"),
     Field("out", np.int8, (MAX_SEATS,), "place in the order of going out, from 1; 0: still in"),
     Field("num_out", np.int8, (), "seats that are out"),
+    Field("passed", np.int8, (MAX_SEATS,), "1 for the seats that are out of the round"),
     Field("dealer", np.int8, (), "the seat that dealt"),
     # How the deal ended.
     Field("truncated", np.bool_, (), "the deal was cut at `max_plays`"),
@@ -102,8 +113,8 @@ FIELDS = (
     Field(
         "recent",
         np.int8,
-        (RECENT, 5),
-        "last claims, newest first: seat, rank, count, outcome, challenger",
+        (RECENT, 6),
+        "last claims, newest first: seat, rank, count, outcome, who turned it up, who took it",
     ),
 )
 

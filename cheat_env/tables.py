@@ -15,7 +15,8 @@ from cheat_env.compiled import compiled
 from cheat_env.dealing import match_over, next_deal, start_match
 from cheat_env.engine import apply, legal_actions
 from cheat_env.observations import AT_PICKED, encode, layout
-from cheat_env.rules import Options, Rules
+from cheat_env.options import Options
+from cheat_env.rules import Rules
 from cheat_env.state import OVER, State, allocate, records
 
 #: Found by `first_illegal` where every action is legal.
@@ -87,10 +88,14 @@ def first_illegal(state: State, arrays: Arrays, actions: NDArray[np.int64]) -> i
 
 
 @compiled
-def start_tables(state: State, game: Game) -> None:
-    """Deal the match that each table names."""
+def start_tables(state: State, game: Game, auto_reset: bool) -> None:
+    """Deal the match that each table names, or with `auto_reset` the first that is not over."""
+    options = game[0]
     for t in range(len(state)):
-        start_match(state[t], game[0])
+        table = state[t]
+        start_match(table, options)
+        while table.phase == OVER and (auto_reset or not match_over(table, options)):
+            next_deal(table, options)
 
 
 @compiled
@@ -113,11 +118,16 @@ def step_tables(
         apply(table, options, int(actions[t]))
         for s in range(reward.shape[1]):
             reward[t, s] = table.reward[s]
-        over = table.phase == OVER
-        ended = over and match_over(table, options)
+        ended = False
+        while table.phase == OVER and not ended:
+            ended = match_over(table, options)
+            if not ended:
+                next_deal(table, options)
+                for s in range(reward.shape[1]):  # a deal can be over as soon as it is dealt
+                    reward[t, s] += table.reward[s]
         arrays.truncated[t] = ended and bool(table.truncated)
         arrays.terminated[t] = ended and not bool(table.truncated)
-        if over and (auto_reset or not ended):
+        while table.phase == OVER and auto_reset:
             next_deal(table, options)
         if actions[t] <= act.PICK_JOKER:
             observe_pick(state, options, arrays, t, int(actions[t]))
@@ -243,8 +253,9 @@ class Tables:
         self.state["match"] = 0 if deals is None else _numbers("deals", deals)
         own = np.arange(self.num_tables)
         self.state["number"] = own if numbers is None else _numbers("numbers", numbers)
-        start_tables(self.state, self.game)
+        start_tables(self.state, self.game, self.auto_reset)
         self._show()
+        self.arrays.reward[:] = self.state["reward"][:, : self.num_players]
 
     def take_over(self, state: State) -> None:
         """Put every table into a position copied from the `state` of other tables of this game."""

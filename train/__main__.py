@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _free_name(config: Config) -> str:
     """Return the variant's name, with a number where a run has it already."""
-    names = [config.game.variant, *(f"{config.game.variant}-{i}" for i in range(2, 10_000))]
+    names = [config.game.name, *(f"{config.game.name}-{i}" for i in range(2, 10_000))]
     return next(n for n in names if not (Path(config.output.directory) / n).exists())
 
 

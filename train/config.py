@@ -26,14 +26,21 @@ class Game:
     """What is played.
 
     Args:
-        variant: name of a game.
+        variant: name of a game, or house rules as a mapping of options with `base: NAME`.
         num_players: seats at a table.
         rules: rule options to change.
     """
 
-    variant: str = "english"
+    variant: str | dict[str, Any] = "english"
     num_players: int = 4
     rules: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The variant's name; of house rules their own, or that of their base."""
+        if isinstance(self.variant, str):
+            return self.variant
+        return str(self.variant.get("name", f"{self.variant.get('base')}-house"))
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ class Config:
     @property
     def run_directory(self) -> Path:
         """The directory of the run."""
-        return Path(self.output.directory) / (self.name or self.game.variant)
+        return Path(self.output.directory) / (self.name or self.game.name)
 
 
 class ConfigError(ValueError):
@@ -253,8 +260,9 @@ def _refuse_changes(before: Config, config: Config) -> None:
 def _check(config: Config) -> None:
     """Refuse numbers that make no sense."""
     learner, opponents = config.learner, config.opponents
-    if Path(config.name).name != config.name:
-        raise ConfigError(f"name {config.name!r}: must be the name of a directory, not a path")
+    for key, name in (("name", config.name), ("game.variant: name", config.game.name)):
+        if Path(name).name != name:
+            raise ConfigError(f"{key} {name!r}: must be the name of a directory, not a path")
     if not learner.hidden or min(learner.hidden) < 1:
         raise ConfigError(f"learner.hidden {list(learner.hidden)}: give widths of at least 1")
     for name in ("learning_rate", "max_gradient", "clip"):

@@ -74,7 +74,7 @@ def play_match(
     rules: dict[str, Any] | None = None,
 ) -> Match:
     """Play one agent against copies of another, every deal with every rotation of the seats."""
-    game = Rules.load(variant, **{**(rules or {}), "deals": 1})
+    game = Rules.load(variant, **{**(rules or {}), "deals": 1, "until": None})
     chunks = [
         _play_chunk(
             game, players, agent, opponent, seed, np.arange(first, min(first + CHUNK, deals))
