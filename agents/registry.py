@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.base import Agent, AgentError
-from agents.habits import HabitAgent, Habits
+from agents.habits import DRAWS, Habits, act_by_habits
 
 
 class RandomAgent:
@@ -30,6 +30,31 @@ class RandomAgent:
         return np.argmax(action_mask * rng.random(action_mask.shape), axis=1)
 
 
+class HabitAgent:
+    """A heuristic: the compiled rule with one set of habits for all its seats."""
+
+    observation = "memory"
+
+    def __init__(self, name: str, habits: Habits) -> None:
+        self.name = name
+        self.habits = np.array(habits, np.float64)
+
+    def act(
+        self,
+        observation: NDArray[np.int8],
+        action_mask: NDArray[np.int8],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Return an action for each row (see `agents.base.Agent`)."""
+        n = len(observation)
+        habits = np.broadcast_to(self.habits, (n, len(self.habits)))
+        actions = np.zeros(n, np.int64)
+        act_by_habits(
+            observation, action_mask, habits, rng.random((n, DRAWS)), np.ones(n, np.bool_), actions
+        )
+        return actions
+
+
 class Rule(NamedTuple):
     """A named set of habits and what it does, in a line."""
 
@@ -40,8 +65,9 @@ class Rule(NamedTuple):
 RULES = {
     "honest": Rule(
         Habits(),
-        "lays every true card, else one card of the rank it will be asked for last;"
-        " challenges what it can see to be impossible",
+        "lays every true card, or a joker for want of one; else believes or passes where it may;"
+        " else lies with one card of the rank it will be asked for last; challenges what it can see"
+        " to be impossible",
     ),
     "honest_guard": Rule(
         Habits(guard=1), "honest, and always challenges a claimant that would go out"
@@ -49,14 +75,15 @@ RULES = {
     "caller": Rule(Habits(call=1), "honest, and challenges every claim"),
     "dumper": Rule(
         Habits(certain=0, lie=1, extra=1),
-        "lays as many cards as it may, true ones first, and never challenges",
+        "lays as many cards as it may, true ones first, and never challenges, believes or passes",
     ),
     "bluffer": Rule(
         Habits(lie=0.1, call=0.1), "honest, but lies and challenges by chance (lie=, call=)"
     ),
     "counter": Rule(
         Habits(odds=0.5, guard=1),
-        "honest_guard, and challenges where its count of the cards makes a lie likelier than odds=",
+        "honest_guard, and challenges where its count of the cards makes a lie likelier than odds=;"
+        " believes only where it makes it no likelier than 1 - odds",
     ),
 }
 NAMES = ("random", *RULES)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cheat_env import actions, bench, explain, observations, records
 from cheat_env.checks import RulesError
-from cheat_env.render import ansi
+from cheat_env.render import ansi, event
 from cheat_env.rules import Rules, variants
 
 FAULTS, BAD_INPUT = 1, 2
@@ -73,7 +73,7 @@ def _replay_file(path: Path, show: bool) -> list[records.Fault]:
     for text, found in replay.play():
         faults += found
         if show and text != "expect":
-            happened = records.event(before, replay.state, replay.deck)
+            happened = event(before, replay.state, replay.deck)
             print(f"-- {text}" + (f"\n{happened}" if happened else ""))
             print(f"{ansi(replay.table, replay.options, replay.deck)}\n")
         before = replay.state.copy()

@@ -59,7 +59,10 @@ def compiled(function: F) -> F:
 
     Where no place for the cache can be written, every process compiles for itself.
     """
-    dispatcher = cast(Any, numba).njit(nogil=True, error_model="numpy")(function)
+    inner = function.__name__.startswith("_")  # called by compiled code alone
+    dispatcher = cast(Any, numba).njit(
+        nogil=True, error_model="numpy", no_cpython_wrapper=inner, no_cfunc_wrapper=True
+    )(function)
     if JIT:
         try:
             dispatcher._cache = _Cache(function)

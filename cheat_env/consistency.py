@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 from cheat_env import checks
 from cheat_env.by_players import value_for
@@ -11,9 +11,8 @@ from cheat_env.cards import CardError, parse_deck
 from cheat_env.checks import RulesError
 from cheat_env.options import FREE_RANK, MAX_CARDS, expected_quads
 
-if TYPE_CHECKING:
-    from cheat_env.rules import Rules
-
+#: `cheat_env.rules.Rules`, a room that stands above this one.
+Rules: TypeAlias = Any
 #: The scorings that go with each end.
 SCORINGS = {
     "first_out": ("winner", "most_cards", "cards_left"),

@@ -13,6 +13,7 @@ from cheat_env.state import (
     ASKED,
     CAUGHT,
     CHALLENGES,
+    CLAIM_COLUMNS,
     CLAIM_COUNT,
     CLAIM_OUTCOME,
     CLAIM_RANK,
@@ -41,7 +42,8 @@ def note_claim(table: Table) -> None:
     table.claimed[int(table.claim)] += table.group_size
     tally(table, int(table.claimant), int(table.group_size), CLAIMS)
     for i in range(RECENT - 1, 0, -1):
-        table.recent[i] = table.recent[i - 1]
+        for column in range(CLAIM_COLUMNS):
+            table.recent[i, column] = table.recent[i - 1, column]
     table.recent[0, CLAIM_SEAT] = table.claimant
     table.recent[0, CLAIM_RANK] = table.claim
     table.recent[0, CLAIM_COUNT] = table.group_size

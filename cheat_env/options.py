@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from cheat_env.cards import NUM_RANKS, RANKS
 from cheat_env.values import NEXT, PROGRESSIONS, QUAD_RULES, VALUES
 
-if TYPE_CHECKING:
-    from cheat_env.rules import Rules
-
+#: `cheat_env.rules.Rules`, a room that stands above this one.
+Rules: TypeAlias = Any
 MAX_SEATS = 8
 #: Counts of cards are int8.
 MAX_CARDS = 127
@@ -43,6 +42,7 @@ FLAGS = (
     Flag("copies", 1, MAX_CARDS, 4, "cards of each rank"),
     Flag("jokers", 1, MAX_CARDS, 4, "jokers in the deck"),
     Flag("aside", 1, MAX_CARDS, 26, "cards that were dealt to nobody"),
+    Flag("opening", 1, NUM_RANKS, NUM_RANKS, "1 + place of the opening rank in the deck; 0: free"),
     Flag("fewest", 1, MAX_CARDS, 4, "fewest cards of a play"),
     Flag("most", 1, MAX_CARDS, 4, "most cards of a play"),
     Flag("progression", len(PROGRESSIONS), 1, 1, f"rank option: {', '.join(PROGRESSIONS)}"),
@@ -106,6 +106,7 @@ def _flags(row: Options) -> NDArray[np.int8]:
         flag.name: row[flag.name] for flag in FLAGS if flag.name in row.dtype.names
     }
     shown["aside"] = row["cards"] - row["dealt"]
+    shown["opening"] = row["opening"] + 1
     shown["progression"] = np.arange(len(PROGRESSIONS)) == row["rank"]
     shown["next_challenges"] = row["challengers"] == NEXT
     shown["quad_rule"] = row["quads"]

@@ -24,21 +24,12 @@ from cheat_env.checks import RulesError
 from cheat_env.ending import deal_ends
 from cheat_env.files import write_text
 from cheat_env.options import Options
-from cheat_env.render import claim_line
 from cheat_env.rules import Rules
 from cheat_env.state import (
     ANNOUNCE,
-    CLAIM_COUNT,
-    CLAIM_OUTCOME,
-    CLAIM_TAKER,
-    LIE,
     NO_RANK,
-    NO_SEAT,
     OVER,
-    PENDING,
-    TRUE,
     State,
-    Table,
     allocate,
 )
 
@@ -389,24 +380,3 @@ def dump(document: Mapping[str, Any]) -> str:
 def save(path: Path, document: Mapping[str, Any]) -> None:
     """Write a record to a file, whole or not at all."""
     write_text(path, dump(document))
-
-
-def event(before: State, after: State, deck: Deck) -> str | None:
-    """Return what a move turned up, moved or burnt, in words; None where it did nothing of it."""
-    old, new = before[0], after[0]
-    claim = new["recent"][0]
-    burnt = int(new["burnt_size"]) - int(old["burnt_size"])
-    shown = new["plays"] > old["plays"] or old["recent"][0][CLAIM_OUTCOME] == PENDING
-    if not shown or claim[CLAIM_OUTCOME] not in (TRUE, LIE):
-        return f"{burnt} cards leave the game unseen" if burnt > 0 else None
-    line = claim_line(new, deck)
-    if claim[CLAIM_TAKER] != NO_SEAT:
-        return f"{line}; seat {claim[CLAIM_TAKER]} takes {_taken(old, new)} cards"
-    return f"{line}; the pile leaves the game" if new["phase"] != OVER or burnt else line
-
-
-def _taken(old: Table, new: Table) -> int:
-    """Return how many cards the last claim's pile gave to the seat that took it."""
-    laid = int(new["recent"][0][CLAIM_COUNT]) if new["plays"] > old["plays"] else 0
-    spent = int(new["gone"].sum()) - int(old["gone"].sum())
-    return int(old["pile_size"]) + laid - spent

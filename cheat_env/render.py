@@ -17,12 +17,14 @@ from cheat_env.state import (
     CLAIM_TURNER,
     LIE,
     NO_RANK,
+    NO_SEAT,
     OUTCOMES,
     OVER,
     PENDING,
     PLAY,
     QUADS,
     TRUE,
+    State,
     Table,
 )
 
@@ -115,3 +117,24 @@ def _asked_line(table: Table, seat: int | None) -> str:
     if table["phase"] == QUADS and seat not in (None, table["turn"]):
         return "the challenge is being settled"  # that the taker holds a quad is its own (K1)
     return f"seat {table['turn']} is asked to {ASKED_TO[table['phase']]}"
+
+
+def event(before: State, after: State, deck: Deck) -> str | None:
+    """Return what a move turned up, moved or burnt, in words; None where it did nothing of it."""
+    old, new = before[0], after[0]
+    claim = new["recent"][0]
+    burnt = int(new["burnt_size"]) - int(old["burnt_size"])
+    shown = new["plays"] > old["plays"] or old["recent"][0][CLAIM_OUTCOME] == PENDING
+    if not shown or claim[CLAIM_OUTCOME] not in (TRUE, LIE):
+        return f"{burnt} cards leave the game unseen" if burnt > 0 else None
+    line = claim_line(new, deck)
+    if claim[CLAIM_TAKER] != NO_SEAT:
+        return f"{line}; seat {claim[CLAIM_TAKER]} takes {_taken(old, new)} cards"
+    return f"{line}; the pile leaves the game" if new["phase"] != OVER or burnt else line
+
+
+def _taken(old: Table, new: Table) -> int:
+    """Return how many cards the last claim's pile gave to the seat that took it."""
+    laid = int(new["recent"][0][CLAIM_COUNT]) if new["plays"] > old["plays"] else 0
+    spent = int(new["gone"].sum()) - int(old["gone"].sum())
+    return int(old["pile_size"]) + laid - spent

@@ -41,6 +41,7 @@ TALLIES = ("claims", "caught", "proven", "asked", "challenges", "won")
 #: How many of the last claims are kept, and the columns of each.
 RECENT = 8
 CLAIM_SEAT, CLAIM_RANK, CLAIM_COUNT, CLAIM_OUTCOME, CLAIM_TURNER, CLAIM_TAKER = range(6)
+CLAIM_COLUMNS = 6
 
 
 class Field(NamedTuple):
@@ -113,7 +114,7 @@ FIELDS = (
     Field(
         "recent",
         np.int8,
-        (RECENT, 6),
+        (RECENT, CLAIM_COLUMNS),
         "last claims, newest first: seat, rank, count, outcome, who turned it up, who took it",
     ),
 )

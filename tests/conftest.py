@@ -16,16 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cheat_env import Tables
+from cheat_env import Rules, Tables, variants
 
 TESTS = Path(__file__).parent
 RECORDS = TESTS / "records"
 
-#: The legal numbers of players of every published game.
+#: The legal numbers of players of the three games of the rule book.
 PLAYERS = {"english": range(3, 7), "marquoir": range(3, 9), "russian": range(2, 7)}
 VARIANTS = tuple(PLAYERS)
-#: Every published game at every legal number of players.
+#: Those three at every legal number of players.
 GAMES = [(variant, players) for variant in VARIANTS for players in PLAYERS[variant]]
+#: Every published game at its fewest and its most players.
+FAMILY = [(name, players) for name in variants() for players in Rules.load(name).players]
 
 
 class Lottery:
@@ -58,5 +60,5 @@ def random_match(
 
 @pytest.fixture(params=GAMES, ids=lambda game: f"{game[0]}-{game[1]}")
 def game(request: pytest.FixtureRequest) -> tuple[str, int]:
-    """Every published game at every legal number of players."""
+    """Return each game of the rule book at every legal number of players."""
     return request.param

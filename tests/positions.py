@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 
 from cheat_env import actions as act
 from cheat_env import raw_env
-from cheat_env.cards import format_cards, parse_cards
+from cheat_env.cards import JOKER, format_cards, parse_cards
 from cheat_env.engine import base_rank
 from cheat_env.records import Replay
 from cheat_env.state import DTYPE, State
@@ -115,6 +115,7 @@ def turned(cards: np.ndarray, table: Any, ranks: int) -> np.ndarray:
     """Return counts by rank of the deck as counts by relative rank, absent ranks 0."""
     found = np.zeros_like(cards)
     found[:ranks] = np.roll(cards[:ranks], -max(int(table["rank"]), 0))
+    found[JOKER:] = cards[JOKER:]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Random positions of every game, and what a seat observes of one."""
+"""Random positions of the published games, and what a seat observes of one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from conftest import GAMES, random_match
+from conftest import GAMES, VARIANTS, Lottery, random_match
 from positions import turned
 
+from cheat_env import Rules, Tables, variants
+from cheat_env import actions as act
 from cheat_env.cards import Deck
 from cheat_env.observations import MEMORY, Layout, encode
 from cheat_env.state import PHASES, State
@@ -41,7 +43,7 @@ class Position(NamedTuple):
 
 @cache
 def positions() -> tuple[Position, ...]:
-    """Return random positions of every game, at most eight of a kind for each."""
+    """Return random positions of the games of the rule book, at most eight of a kind for each."""
     found = []
     for variant, players in GAMES:
         kept: Counter[str] = Counter()
@@ -56,6 +58,32 @@ def positions() -> tuple[Position, ...]:
                     kept[here.kind] += 1
                     found.append(here)
     return tuple(found)
+
+
+@cache
+def family_positions() -> tuple[Position, ...]:
+    """Return random positions of the eighteen other games, two of a kind for each."""
+    found = []
+    for variant in sorted(set(variants()) - set(VARIANTS)):
+        players = Rules.load(variant).players[0] + 1
+        kept: Counter[Any] = Counter()
+        tables, lottery = Tables(variant, players, 1, seed=5), Lottery(5)
+        for _ in range(4000):
+            here = Position(variant, tables.state, tables.options, tables.deck)
+            sizes = [here.table[name].sum() > 3 for name in ("pile", "burnt", "gone")]
+            kind = (here.kind, *sizes, bool(here.table["passed"].any()))
+            if kept[kind] < 2 and (lottery.word >> 40) % 20 == 0:
+                kept[kind] += 1
+                found.append(here._replace(state=tables.state.copy()))
+            tables.step(np.array([_often_honest(lottery, tables.action_mask[0])]))
+    return tuple(found)
+
+
+def _often_honest(lottery: Lottery, mask: np.ndarray) -> int:
+    """Return a random legal action, every other time one that is no lie and no challenge."""
+    action = lottery.choose(mask)
+    wanted = [other for other in (act.ACCEPT, act.PASS, act.BELIEVE, act.PICK) if mask[other]]
+    return wanted[0] if wanted and (lottery.word >> 20) % 2 else action
 
 
 def observed(here: Position, seat: int, chosen: Layout = MEMORY) -> np.ndarray:

@@ -14,8 +14,8 @@ from stable_baselines3 import PPO
 
 from agents import NAMES, Agent, AgentError, load
 from agents import __main__ as listing
-from agents.habits import HabitAgent, Habits
-from agents.registry import RULES
+from agents.habits import Habits
+from agents.registry import RULES, HabitAgent
 from cheat_env import Tables
 from cheat_env.observations import LAYOUTS
 from train.selfplay import new_model

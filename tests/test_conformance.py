@@ -1,4 +1,4 @@
-"""PettingZoo's own tests, for every game at every legal number of players."""
+"""PettingZoo's own tests, for every game and number of players of the rule book, and the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from conftest import VARIANTS
 from pettingzoo.test import api_test, parallel_api_test, render_test, seed_test
 
-from cheat_env import env, parallel_env, raw_env
+from cheat_env import env, parallel_env, raw_env, variants
 
 #: What PettingZoo says of every dict observation, although it documents them.
 ABOUT_DICTS = ("Observation is not a NumPy array", "Observation space for each agent probably")
@@ -87,6 +87,16 @@ def observations_bytes(observations: dict[str, Any]) -> dict[str, bytes]:
         agent: found["observation"].tobytes() + found["action_mask"].tobytes()
         for agent, found in observations.items()
     }
+
+
+@pytest.mark.parametrize("variant", sorted(set(variants()) - set(VARIANTS)))
+def test_the_other_games_conform(variant: str) -> None:
+    """All of the above holds in the eighteen other games, at their usual number of players."""
+    with only_warns_about_dicts():
+        api_test(env(variant), num_cycles=60)
+        seed_test(partial(env, variant, observation="memory"), num_cycles=40)
+        render_test(partial(env, variant))
+        parallel_api_test(parallel_env(variant), num_cycles=100)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -12,59 +12,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+from any_rules import games
 from conftest import TESTS, VARIANTS, Lottery
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from invariants import (
+    check_all,
+    check_caps,
+    check_cards,
+    check_observations,
+    check_refusals,
+    check_seats,
+    check_turn,
+    expected_rewards,
+)
 
-from cheat_env import IllegalAction, Rules, RulesWarning, Tables
+from cheat_env import Rules, RulesWarning, Tables
 from cheat_env import actions as act
-from cheat_env.cards import RANKS, SLOTS
+from cheat_env.cards import JOKER, RANKS
 from cheat_env.dealing import match_over, next_deal
 from cheat_env.engine import apply, legal_actions
-from cheat_env.observations import LAYOUTS, encode
 from cheat_env.records import Replay
-from cheat_env.rules import AFTER_CHALLENGE, CHALLENGERS, LEADERS, PROGRESSIONS, QUAD_RULES
-from cheat_env.state import OVER
-
-SPACES = {name: layout.space() for name, layout in LAYOUTS.items()}
-
-
-@st.composite
-def games(draw: st.DrawFn) -> tuple[Rules, int]:
-    """Draw rules that can be played, and a number of players."""
-    players = draw(st.integers(2, 8))
-    deck = draw(st.sampled_from(["A-K", "6-A", "7-A", "A 2 3 4 5 6 7 J Q K", "A-4", "Q 3 9"]))
-    rank = draw(st.sampled_from(PROGRESSIONS))
-    after = AFTER_CHALLENGE[1:] if rank == "fixed" else AFTER_CHALLENGE
-    scoring = draw(st.sampled_from(["winner", "most_cards", "last"]))
-    fewest = draw(st.integers(1, 3))
-    options: dict[str, Any] = {
-        "players": [players, players],
-        "deck": deck,
-        "copies": draw(st.sampled_from([4, 4, 4, 3, 2])),
-        "decks": draw(st.sampled_from([1, 1, 2])),
-        "cards_per_play": [fewest, fewest + draw(st.integers(0, 4))],
-        "opening": draw(st.sampled_from(["free", "A" if "A" in deck else "3"])),
-        "rank": rank,
-        "challengers": draw(st.sampled_from(CHALLENGERS)),
-        "lie_leader": draw(st.sampled_from(LEADERS)),
-        "truth_leader": draw(st.sampled_from(LEADERS)),
-        "rank_after_challenge": draw(st.sampled_from(after)),
-        "quads": draw(st.sampled_from(QUAD_RULES)),
-        "removed_cards": draw(st.integers(0, 2)),
-        "end": "last_in" if scoring == "last" else "first_out",
-        "scoring": scoring,
-        "deals": draw(st.integers(1, 3)),
-        "max_plays": draw(st.sampled_from([1, 5, 40])),
-    }
-    needed = players + options["removed_cards"]
-    if (
-        len(Rules.load("english", deck=deck, opening="free").deck_for(3)) * options["copies"]
-        < needed
-    ):
-        options["deck"], options["copies"] = "A-K", 4
-    return Rules.load("english", **options), players
+from cheat_env.state import CLAIM_COUNT, CLAIM_OUTCOME, CLAIM_RANK, CLAIM_SEAT, LIE, OVER, PLAY, TRUE
 
 
 def new_tables(game: tuple[Rules, int], seed: int) -> Tables:
@@ -73,87 +43,46 @@ def new_tables(game: tuple[Rules, int], seed: int) -> Tables:
         return Tables(*game, 1, seed=seed, auto_reset=False)
 
 
-def check_cards(tables: Tables) -> None:
-    """S02: every rank of the deck is there as often as it was dealt, and the sizes agree."""
-    table, ranks = tables.state[0], len(tables.deck)
-    copies = int(tables.options["copies"])
-    cards = (
-        table["hand"].sum(axis=0)
-        + table["pile"].sum(axis=0)
-        + table["group"]
-        + table["aside"]
-        + np.append(table["quads"], 0) * copies
-    )
-    assert cards.tolist() == [copies] * ranks + [0] * (SLOTS - ranks)
-    for name in ("hand", "pile", "group", "aside", "picked"):
-        assert (table[name] >= 0).all()
-    assert table["hand_size"].tolist() == table["hand"].sum(axis=1).tolist()
-    assert table["group_size"] == table["group"].sum()
-    assert table["pile_size"] == table["pile"].sum() + table["group"].sum()
-    assert table["picked_size"] == table["picked"].sum()
-    assert (table["picked"] <= table["hand"][tables.seat[0]]).all()
-    assert table["num_out"] == (table["out"] > 0).sum()
-    assert not table["hand_size"][table["out"] > 0].any()
-    assert (table["known"] >= 0).all()
-    assert table["claimed"].sum() == table["pile_size"]
+def running(tables: Tables | None) -> bool:
+    """Say whether the match goes on; it can be over as soon as it is dealt (G12)."""
+    return tables is not None and tables.state[0]["phase"] != OVER
 
 
-def check_turn(tables: Tables) -> None:
-    """S10, S12, S18: while the match goes on, a seat that is in has something to do."""
-    table, mask = tables.state[0], tables.action_mask[0]
-    if tables.terminated[0] or tables.truncated[0]:
-        assert table["phase"] == OVER and not mask.any()
+def own(table: Any, seat: int) -> np.ndarray:
+    """Return the cards of a seat on the table or in burnt piles."""
+    group = table["group"] * (seat == table["claimant"])
+    return table["pile"][seat] + table["burnt"][seat] + group
+
+
+def check_play(tables: Tables, old: Any, seat: int) -> None:
+    """A7, G5, G11: a play holds exactly the cards picked for it, and claims the rank in force."""
+    new, rules = tables.state[0], tables.rules
+    fewest = min(rules.cards_per_play[0], old["hand_size"][seat])
+    assert fewest <= old["picked_size"] <= rules.cards_per_play[1]
+    claim = new["recent"][0]
+    assert claim[[CLAIM_SEAT, CLAIM_RANK]].tolist() == [seat, old["rank"]]
+    assert claim[CLAIM_COUNT] == old["picked_size"]
+    if rules.last_play == "honest_only" and old["hand_size"][seat] == old["picked_size"]:
+        true_cards = old["picked"][old["rank"]] + old["picked"][JOKER]
+        assert claim[CLAIM_OUTCOME] == (TRUE if true_cards == old["picked_size"] else LIE)
         return
-    assert mask.any()
-    assert table["out"][tables.seat[0]] == 0
-    assert tables.seat[0] == table["turn"]
-    if mask[act.PICK : act.LAY].any():
-        assert table["hand_size"][tables.seat[0]] > 0
-
-
-def check_observations(tables: Tables) -> None:
-    """Every seat's observation lies in its space."""
-    for name, layout in LAYOUTS.items():
-        row = np.zeros(layout.size, np.int8)
-        for seat in range(tables.num_players):
-            encode(tables.state[0], tables.options, seat, row)
-            assert SPACES[name].contains(row)
-
-
-def check_refusals(tables: Tables) -> None:
-    """S03, S18: every action outside the mask is refused and changes nothing."""
-    before = tables.state.copy()
-    for action in (*np.flatnonzero(tables.action_mask[0] == 0), -1, act.NUM_ACTIONS):
-        with pytest.raises(IllegalAction):
-            tables.step(np.array([action]))
-    assert (tables.state == before).all()
-
-
-def check_caps(tables: Tables) -> None:
-    """S15: a deal is never longer than `max_plays`, and a cut deal pays nothing."""
-    table = tables.state[0]
-    assert table["plays"] <= tables.rules.max_plays
-    if tables.truncated[0]:
-        assert table["plays"] == tables.rules.max_plays
-        assert not tables.reward.any() and not table["loser"].any()
-    assert not (tables.truncated[0] and tables.terminated[0])
+    assert (new["hand"][seat] == old["hand"][seat] - old["picked"]).all()
+    assert (own(new, seat) == own(old, seat) + old["picked"]).all()
 
 
 def step(tables: Tables, action: int) -> None:
-    """Take an action, and check that a play holds exactly the cards picked for it."""
+    """Take an action, and check that picks move nothing and plays what was picked."""
     old, seat = tables.state.copy()[0], int(tables.seat[0])
     tables.step(np.array([action]))
     new = tables.state[0]
     if action == act.LAY and new["deal"] == old["deal"]:
-        assert (new["hand"][seat] == old["hand"][seat] - old["picked"]).all()
-        assert (new["group"] == old["picked"]).all()
-        assert (new["group_size"], new["claimant"]) == (old["picked_size"], seat)
-        assert new["claim"] == old["rank"]
-        fewest = min(tables.rules.cards_per_play[0], old["hand_size"][seat])
-        assert fewest <= old["picked_size"] <= tables.rules.cards_per_play[1]
+        check_play(tables, old, seat)
     elif action < act.LAY:
         assert (new["hand"] == old["hand"]).all()
         assert new["picked_size"] == old["picked_size"] + 1
+    elif action == act.PASS and new["pile_size"] and new["rank"] >= 0 and old["phase"] == PLAY:
+        moved = {"up": 1, "down": -1}.get(tables.rules.rank, 0)
+        assert new["phase"] == OVER or new["rank"] == (old["rank"] + moved) % len(tables.deck)
 
 
 class AnyGame(RuleBasedStateMachine):
@@ -166,18 +95,17 @@ class AnyGame(RuleBasedStateMachine):
     @initialize(game=games(), seed=st.integers(0, 2**64 - 1))
     def deal(self, game: tuple[Rules, int], seed: int) -> None:
         self.tables = new_tables(game, seed)
-        self.check()
+        check_all(self.tables)
 
     def running(self) -> bool:
-        tables = self.tables
-        return tables is not None and not (tables.terminated[0] or tables.truncated[0])
+        return running(self.tables)
 
     @precondition(running)
     @rule(data=st.data())
     def act(self, data: st.DataObject) -> None:
         legal = np.flatnonzero(self.tables.action_mask[0]).tolist()
         step(self.tables, data.draw(st.sampled_from(legal)))
-        self.check()
+        check_all(self.tables)
 
     @precondition(running)
     @rule()
@@ -190,12 +118,6 @@ class AnyGame(RuleBasedStateMachine):
         before = self.tables.state.copy()
         self.tables.step(np.zeros(1, np.int64))
         assert (self.tables.state == before).all() and not self.tables.reward.any()
-
-    def check(self) -> None:
-        check_cards(self.tables)
-        check_turn(self.tables)
-        check_observations(self.tables)
-        check_caps(self.tables)
 
 
 AnyGame.TestCase.settings = settings(
@@ -214,38 +136,47 @@ TestAnyGame = AnyGame.TestCase
 def test_every_match_ends(game, seed):
     """S12: under any rules random play ends or is cut, with all checks after every action."""
     tables, lottery = new_tables(game, seed), Lottery(seed)
-    plays_left = tables.rules.deals * tables.rules.max_plays
-    while not (tables.terminated[0] or tables.truncated[0]):
+    rules, turns, deals = tables.rules, 0, 1
+    while running(tables):
         action = lottery.choose(tables.action_mask[0])
-        plays_left -= action == act.LAY
-        assert plays_left >= 0
+        turns += action in (act.LAY, act.PASS)
+        deals = max(deals, int(tables.state[0]["deal"]) + 1)
+        assert turns <= deals * (rules.max_plays + tables.num_players)
         step(tables, action)
         check_cards(tables)
         check_turn(tables)
+        check_seats(tables)
         check_caps(tables)
+    assert rules.until is not None or deals <= rules.deals
+    if rules.until is not None and not tables.truncated[0]:
+        assert tables.state[0]["score"].max() == rules.until.losses
     check_observations(tables)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(game=games(), seed=st.integers(0, 2**64 - 1))
 def test_ends_are_those_of_the_rules(game, seed):
-    """A15, C13, C14: a deal that was not cut ends with the right number of seats out."""
+    """A15, C13, C14, G14: a deal that was not cut ends with so many out, and pays what it must."""
     tables, lottery = new_tables(game, seed), Lottery(seed)
     state, options, mask = tables.state, tables.options, np.zeros(act.NUM_ACTIONS, np.int8)
     table, (rules, players) = state[0], game
+    last = {"first_out": 1, "last_in": players - 1, "two_left": players - 2}[rules.end]
     while True:
         while table["phase"] != OVER:
             legal_actions(table, options, mask)
             apply(table, options, lottery.choose(mask))
         if not table["truncated"]:
-            assert table["num_out"] == (1 if rules.end == "first_out" else players - 1)
+            assert table["num_out"] == last
             assert table["reward"].sum() == pytest.approx(0, abs=1e-5)
+            assert table["reward"][:players].tolist() == pytest.approx(expected_rewards(tables))
             losers = np.flatnonzero(table["loser"])
             sizes = table["hand_size"][:players]
+            left = np.flatnonzero(table["out"][:players] == 0)
             expected = {
                 "winner": [],
-                "most_cards": np.flatnonzero(sizes == sizes.max()).tolist(),
-                "last": np.flatnonzero(table["out"][:players] == 0).tolist(),
+                "cards_left": [],
+                "most_cards": left[sizes[left] == sizes.max()].tolist(),
+                "last": left.tolist(),
             }
             assert losers.tolist() == expected[rules.scoring]
         if match_over(table, options):

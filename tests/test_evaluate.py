@@ -1,89 +1,35 @@
-"""The evaluation: seats, deals, chance, intervals, files and bad input."""
+"""The evaluation: seats, deals, chance and who is credited (S22-S28)."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import GAMES
-from scipy import stats
+from evaluating import Fixed, Illegal, Watcher, mixed, versus
 
-from agents import Agent, load
+from agents import load
 from cheat_env import Rules, Tables
-from cheat_env import actions as act
-from cheat_env.observations import MEMORY, view
-from train import evaluate
-from train.evaluate import Match, play_match
+from cheat_env.observations import MEMORY
+from cheat_env.state import OVER
+from train import jobs, matches
+from train.config import Config, Game, Learner
+from train.evaluate import ONE_VS_REST, Evaluation, evaluate, plan
+from train.matches import Cell, game, outcome, play_chunk, seating
+from train.selfplay import SelfPlay
 
-KEYS = {"variant", "players", "agent", "opponents", "deals", "share", "low", "high", "truncated"}
-
-
-class Fixed:
-    """A player that always takes the first legal action: all chance lies in the deal."""
-
-    name = "fixed"
-    observation = "table"
-
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: Any) -> np.ndarray:
-        return np.argmax(mask, axis=1)
+TWO, RANDOM = ("one", "rest"), load("random")
+UNTRAINED = Config(
+    game=Game("english", 4), learner=Learner(tables=4, steps=4, hidden=(16, 16), threads=1)
+)
 
 
-class Watcher(Fixed):
-    """The same, and keeps the hand of every seat that opened a deal."""
-
-    name = "watcher"
-    observation = "memory"
-
-    def __init__(self) -> None:
-        self.hands: list[bytes] = []
-
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: Any) -> np.ndarray:
-        o = view(observation)
-        opens = (o["recent"][:, 0, 0] == 0) & (o["picked"].sum(axis=1) == 0)
-        self.hands += [hand.tobytes() for hand in o["own_hand"][opens]]
-        return super().act(observation, mask, rng)
-
-
-class Illegal(Fixed):
-    """A player that does not look at the mask."""
-
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: Any) -> np.ndarray:
-        return np.full(len(mask), act.BELIEVE)
-
-
-def run(directory: Path, *more: str, **options: Any) -> tuple[int, Path]:
-    """Run the command line with few deals; returns the exit code and where it writes."""
-    given = {
-        "variant": "english",
-        "players": "4",
-        "agents": "honest",
-        "against": "random honest_guard",
-        "deals": "6",
-        "seed": "1",
-        "out": str(directory),
-    } | options
-    words = [word for key, value in given.items() for word in (f"--{key}", *str(value).split(" "))]
-    try:
-        return evaluate.main([*words, *more]), directory
-    except SystemExit as ended:
-        return int(ended.code or 0), directory
-
-
-def document(directory: Path) -> list[dict[str, Any]]:
-    """Return the matches that an evaluation wrote, refusing what is no strict JSON."""
-    text = (directory / "evaluation.json").read_text("utf-8")
-    found = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
-    matches: list[dict[str, Any]] = found["matches"]
-    return matches
-
-
-def columns(agent: Agent, opponent: Agent, deals: range, variant: str = "english") -> Any:
-    """Return won, lost, reward, finished and plays of some deals of seed 1, by rotation."""
-    game = Rules.load(variant, deals=1)
-    return evaluate._play_chunk(game, 4, agent, opponent, 1, np.array(deals))
+def cell_of(variant: Any, players: int, lineup: tuple[str, ...], deals: int, seed: int = 1) -> Cell:
+    """Return a cell of one game."""
+    return Cell(*game(variant, {}), players, lineup, deals, seed)
 
 
 # --- Seats ----------------------------------------------------------------------------------------
@@ -92,255 +38,185 @@ def columns(agent: Agent, opponent: Agent, deals: range, variant: str = "english
 @pytest.mark.parametrize(("variant", "players"), GAMES)
 def test_one_policy_in_all_seats_has_an_equal_share(variant: str, players: int) -> None:
     """S27: with every rotation of the seats no seat's luck is left: exactly 1/n wins."""
-    match = play_match(variant, players, Fixed(), Fixed(), 12, 3, {"max_plays": 5000})
+    cell = versus(variant, players, Fixed(), Fixed(), 12, 3, max_plays=5000)
     equal = (players - 1) / players if variant == "russian" else 1 / players
-    assert match.truncated == 0
-    assert (match.share, match.low, match.high) == pytest.approx((equal, equal, equal))
-    assert match.reward == pytest.approx(0, abs=1e-6)
+    assert cell["truncated"] == 0 and cell["finished"] == 12 * players
+    for agent in cell["agents"].values():
+        assert list(agent["share"].values()) == pytest.approx([equal] * 3)
+        assert agent["reward"]["mean"] == pytest.approx(0, abs=1e-6)
+        assert agent["place"]["mean"] == pytest.approx((players + 1) / 2)
+
+
+@pytest.mark.parametrize("players", [3, 4, 6])
+def test_each_name_sits_in_each_seat_equally_often(players: int) -> None:
+    """S27: over the rotations of a deal every agent of a lineup has every seat once."""
+    names = tuple(f"agent {i}" for i in range(players))
+    seats = seating(cell_of("english", players, names, 5), 5)
+    assert seats.shape == (5 * players, players)
+    for deal in seats.reshape(5, players, players):
+        assert (np.sort(deal, axis=0) == np.arange(players)[:, None]).all()
+        assert (np.sort(deal, axis=1) == np.arange(players)).all()
+    assert seats[0].tolist() == list(range(players))
+    assert seats[1].tolist() == [players - 1, *range(players - 1)]
+
+
+def rig(monkeypatch: pytest.MonkeyPatch, winner: Any) -> None:
+    """Let every deal end at once, won by the seat `winner(rotation)` of its table."""
+
+    class Rigged(Tables):
+        def step(self, actions: np.ndarray) -> None:
+            rows = np.arange(self.num_tables)
+            seats = winner(rows % self.num_players)
+            self.state["phase"] = OVER
+            self.state["out"][rows, seats] = 1
+            self.state["num_out"] = 1
+            self.state["reward"][:, : self.num_players] = -1 / (self.num_players - 1)
+            self.state["reward"][rows, seats] = 1
+
+    monkeypatch.setattr(matches, "Tables", Rigged)
+
+
+def test_a_seat_that_always_wins_is_no_skill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S27: seat 0 always wins: every name's share is exactly 1/n, in every format."""
+    rig(monkeypatch, lambda rotation: 0 * rotation)
+    cell = mixed("english", dict.fromkeys("ABCD", "random"), 30)
+    assert [a["share"]["mean"] for a in cell["agents"].values()] == [0.25] * 4
+    assert [a["counts"]["won"] for a in cell["agents"].values()] == [30] * 4
+    cell = versus("english", 4, "random", "random", 30)
+    assert [a["share"]["mean"] for a in cell["agents"].values()] == [0.25] * 2
+    assert cell["agents"]["one"]["reward"]["mean"] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", list("ABCD"))
+def test_an_agent_that_always_wins_has_all(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S27: A always wins, wherever it sits: A 100 %, the others 0 %, never transposed."""
+    rig(monkeypatch, lambda rotation: ("ABCD".index(name) + rotation) % 4)
+    cell = mixed("english", dict.fromkeys("ABCD", "random"), 30)
+    for other, agent in cell["agents"].items():
+        assert agent["share"]["mean"] == (1 if other == name else 0)
+        assert agent["place"]["mean"] == (1 if other == name else 3)
+        assert agent["reward"]["mean"] == pytest.approx(1 if other == name else -1 / 3)
+        assert agent["counts"]["games"] == 120
+    assert cell["agents"][name]["share"]["high"] == 1
 
 
 def test_the_agents_are_never_mixed_up() -> None:
     """An agent that lays true cards beats three that never do; turned round it is the other way."""
-    strong = play_match("english", 4, load("honest"), load("random"), 20, 1)
-    weak = play_match("english", 4, load("random"), load("honest"), 20, 1)
-    assert strong.share is not None and weak.share is not None
-    assert strong.share > 0.7 and weak.share < 0.1
-    assert (strong.agent, strong.opponents) == (weak.opponents, weak.agent) == ("honest", "random")
+    strong = versus("english", 4, "honest", "random", 20)
+    weak = versus("english", 4, "random", "honest", 20)
+    assert strong["agents"]["one"]["share"]["mean"] > 0.7
+    assert strong["agents"]["rest"]["share"]["mean"] < 0.1
+    assert weak["agents"]["one"]["share"]["mean"] < 0.1
+    assert weak["agents"]["rest"]["share"]["mean"] > 0.3
+
+
+# --- Who is credited ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["english", "marquoir", "russian", "dubito_two_left"])
+def test_the_figures_are_those_of_single_games(variant: str) -> None:
+    """S22, S23: each seat has its own sum of rewards and its own end, as in games played singly.
+
+    With players that do not draw, the evaluation is compared to one table at a time.
+    """
+    players = {"one": load("honest_guard"), "rest": Fixed()}
+    cell = cell_of(variant, 4, ("one", *["rest"] * 3), 10)
+    found = play_chunk(cell, players, 0)
+    table = Tables(variant, 4, 1, seed=1, auto_reset=False, deals=1, until=None)
+    for deal in range(10):
+        sums = {name: Counter[str]() for name in players}
+        for rotation in range(4):
+            seats = [players["one" if seat == rotation else "rest"] for seat in range(4)]
+            reward = _play_one(table, deal, seats)
+            for seat in range(4):
+                own = sums["one" if seat == rotation else "rest"]
+                own["reward"] += reward[seat]
+                own["won"] += int(reward[seat] > 0)
+                own["lost"] += int(table.state["loser"][0, seat])
+        for name in players:
+            for what in ("reward", "lost", "won"):
+                if what != "won" or variant != "marquoir":  # there going out first may pay nothing
+                    assert found["agents"][name][what][deal] == pytest.approx(sums[name][what])
+
+
+def _play_one(table: Tables, deal: int, seats: list[Any]) -> np.ndarray:
+    """Play one deal at one table; returns the sum of all rewards by seat."""
+    table.reset(deals=deal, numbers=0)
+    reward = table.reward[0].copy()
+    while table.action_mask.any():
+        agent = seats[table.seat[0]]
+        observation = table.observation
+        if agent.observation == "table":
+            observation = np.ascontiguousarray(observation[:, :143])
+        table.step(agent.act(observation, table.action_mask, np.random.default_rng(0)))
+        reward += table.reward[0]
+    return reward
+
+
+def test_a_game_that_ends_before_an_agent_acts_is_a_loss() -> None:
+    """S23: one card each: the leader lays it, the next seat challenges, the third never acts."""
+    cell = versus({"base": "english", "deal": 1, "opening": "free"}, 3, "honest", "caller", 30)
+    assert cell["finished"] == 90 and cell["plays"] == 1
+    for agent in cell["agents"].values():
+        assert agent["share"]["mean"] == pytest.approx(1 / 3)
+    one, rest = (cell["agents"][name]["counts"] for name in ("one", "rest"))
+    assert (one["games"], rest["games"]) == (90, 180)
+    assert (one["claims"], rest["claims"]) == (30, 60)
+    assert (one["asked"], rest["asked"]) == (30, 90)  # where it is asked it accepts, and they don't
+    assert (one["challenges"], rest["challenges"]) == (0, 60 + 30)
+
+
+def test_a_deal_that_is_over_when_it_is_dealt_counts() -> None:
+    """Quads discarded from the dealt hands can end a deal before anybody acts."""
+    rules = {
+        "base": "russian",
+        "quads": "mandatory_also_on_deal",
+        "deck": "A-2",
+        "removed_cards": 0,
+    }
+    tables = Tables(rules, 2, 200, seed=1, auto_reset=False)
+    tables.reset(deals=range(200), numbers=0)
+    (over,) = np.nonzero(tables.state["phase"] == OVER)
+    assert len(over) > 0
+    found = play_chunk(cell_of(rules, 2, ("one", "rest"), 200), dict.fromkeys(TWO, RANDOM), 0)
+    for deal in over[over < matches.CHUNK]:
+        assert found["finished"][deal] == 2
+        assert [found["agents"][name]["won"][deal] for name in TWO] == [1, 1]
 
 
 @pytest.mark.parametrize("variant", ["english", "marquoir", "russian"])
 def test_what_is_won_and_lost(variant: str) -> None:
     """Marquoir is won by going out first and lost by the fullest hand; russian is not to lose."""
-    match = play_match(variant, 4, load("random"), load("counter"), 30, 2)
-    assert match.share is not None and match.lost is not None and match.reward is not None
-    assert match.deals == 30 and match.truncated < 0.2
+    cell = versus(variant, 4, "random", "counter", 30, 2)
+    agent = cell["agents"]["one"]
+    won, lost, reward = (agent[what]["mean"] for what in ("share", "lost", "reward"))
     if variant == "english":
-        assert match.lost == 0
-        assert match.reward == pytest.approx(match.share - (1 - match.share) / 3)
+        assert lost is None
+        assert reward == pytest.approx(won - (1 - won) / 3)
+        assert agent["place"]["mean"] == pytest.approx(won + 3 * (1 - won))
     elif variant == "russian":
-        assert match.lost == pytest.approx(1 - match.share)
-        assert match.reward == pytest.approx(-match.lost + match.share / 3)
+        assert lost == pytest.approx(1 - won)
+        assert reward == pytest.approx(-lost + won / 3)
     else:
-        assert 0 < match.lost < 1 - match.share
+        assert 0 < lost < 1 - won
 
 
-@pytest.mark.parametrize("variant", ["english", "marquoir", "russian"])
-def test_rotations_are_one_deal_seen_from_every_seat(variant: str) -> None:
-    """Where all seats play alike, rotation k of a deal tells what became of seat k."""
-    won, lost, _, finished, plays = columns(Fixed(), Fixed(), range(6), variant)
-    tables = Tables(variant, 4, 6, seed=1, auto_reset=False, deals=1)
-    tables.reset(deals=range(6), numbers=0)
-    while tables.action_mask.any():
-        tables.step(np.argmax(tables.action_mask, axis=1))
-    held = tables.state["hand_size"][:, :4]
-    fullest = held == held.max(axis=1, keepdims=True)
-    assert finished.all()
-    assert np.array_equal(won, ~fullest if variant == "russian" else held == 0)
-    assert np.array_equal(lost, fullest if variant != "english" else np.zeros((6, 4), np.bool_))
-    assert (plays == tables.state["plays"][:, None]).all()
+def test_places_are_the_order_of_going_out() -> None:
+    """Seats that are still in share the mean of the places left."""
+    tables = Tables("dubito_two_left", 5, 1)
+    tables.state["out"][0, :5] = [0, 2, 1, 0, 3]
+    tables.state["num_out"] = 3
+    tables.state["loser"][0, :5] = [1, 0, 0, 1, 0]
+    found = outcome(tables.state, tables.rules, 5)
+    assert found["place"].tolist() == [[4.5, 2, 1, 4.5, 3]]
+    assert found["won"].tolist() == [[False, True, True, False, True]]
 
 
-def test_an_illegal_action_is_never_replaced() -> None:
-    """S25: an agent that does not look at the mask ends the evaluation with an error."""
-    with pytest.raises(ValueError, match="illegal"):
-        play_match("english", 4, Illegal(), load("honest"), 2, 1)
+# --- Masks ----------------------------------------------------------------------------------------
 
 
-# --- Deals ----------------------------------------------------------------------------------------
-
-
-def test_deals_differ() -> None:
-    """S28: every deal of a match has other cards, and each rotation of a deal has the same."""
-    agent, others = Watcher(), Watcher()
-    play_match("english", 4, agent, others, 30, 1)
-    assert len(agent.hands) == len(set(agent.hands)) == 30
-    assert sorted(others.hands) == sorted(3 * agent.hands)
-
-
-def test_a_deal_depends_on_the_seed_and_its_number_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More deals, or other chunks, deal the same hands to the deals before."""
-    few, many = Watcher(), Watcher()
-    play_match("english", 4, few, few, 3, 1)
-    monkeypatch.setattr(evaluate, "CHUNK", 2)
-    play_match("english", 4, many, many, 7, 1)
-    assert set(few.hands) < set(many.hands)
-    other = Watcher()
-    play_match("english", 4, other, other, 7, 2)
-    assert not set(other.hands) & set(many.hands)
-
-
-def test_more_deals_leave_the_earlier_chunks_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chunk's chance is its own: a match of two chunks is the first chunk and one more."""
-    monkeypatch.setattr(evaluate, "CHUNK", 4)
-    short = play_match("english", 4, load("bluffer"), load("random"), 4, 1)
-    long = play_match("english", 4, load("bluffer"), load("random"), 8, 1)
-    parts = [columns(load("bluffer"), load("random"), range(k, k + 4)) for k in (0, 4)]
-    assert short.plays == parts[0][4].mean()
-    assert long.plays == np.concatenate([part[4] for part in parts]).mean()
-
-
-def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
-    """S28: twice the same is the same file; another seed is another one."""
-    files = [run(tmp_path / name, agents="bluffer")[1] / "evaluation.json" for name in "ab"]
-    assert files[0].read_bytes() == files[1].read_bytes()
-    other = run(tmp_path / "c", agents="bluffer", seed=2)[1] / "evaluation.json"
-    assert other.read_bytes() != files[0].read_bytes()
-
-
-def test_the_order_of_agents_changes_no_result(tmp_path: Path) -> None:
-    """A match does not depend on which were played before it."""
-    both = document(run(tmp_path / "a", against="random honest_guard")[1])
-    turned = document(run(tmp_path / "b", against="honest_guard random")[1])
-    assert both == turned[::-1]
-
-
-# --- Intervals ------------------------------------------------------------------------------------
-
-
-def test_the_interval_is_clustered_by_deal() -> None:
-    """It is the t interval of the ratio of wins to finished games, over deals."""
-    rng = np.random.default_rng(0)
-    chance = rng.random((60, 1))
-    won, finished = rng.random((60, 4)) < chance, rng.random((60, 4)) < 0.9
-    won &= finished
-    found = evaluate._share(won, finished)
-    share = won.sum() / finished.sum()
-    deals = [
-        (w.sum() - share * f.sum()) / finished.sum(axis=1).mean()
-        for w, f in zip(won, finished, strict=True)
-    ]
-    half = stats.t.ppf(0.975, 59) * np.std(deals, ddof=1) / np.sqrt(60)
-    assert found["share"] == pytest.approx(share)
-    assert (found["low"], found["high"]) == pytest.approx((share - half, share + half))
-    picks = rng.integers(60, size=(4000, 60))
-    shares = won[picks].sum(axis=(1, 2)) / finished[picks].sum(axis=(1, 2))
-    assert (found["low"], found["high"]) == pytest.approx(
-        np.quantile(shares, [0.025, 0.975]), abs=0.02
-    )
-    naive = 1.96 * np.sqrt(share * (1 - share) / finished.sum())
-    assert half > 1.2 * naive
-
-
-def test_copies_of_a_deal_add_no_certainty() -> None:
-    """S28: rotations that end alike are one observation, not four."""
-    won = np.random.default_rng(0).random((50, 1)) < 0.5
-    one = evaluate._share(won, np.ones((50, 1), np.bool_))
-    four = evaluate._share(np.repeat(won, 4, axis=1), np.ones((50, 4), np.bool_))
-    assert four == pytest.approx(one)
-
-
-def test_an_interval_stays_between_none_and_all() -> None:
-    """Its ends are chances too; from one deal there is no interval."""
-    won = np.zeros((4, 4), np.bool_)
-    won[0, 0] = True
-    everything = np.ones((4, 4), np.bool_)
-    assert evaluate._share(won, everything)["low"] == 0
-    assert evaluate._share(~won, everything)["high"] == 1
-    one = evaluate._share(won[:1], everything[:1])
-    assert one == {"share": 0.25, "low": None, "high": None}
-
-
-def test_truncated_deals_are_apart(tmp_path: Path) -> None:
-    """Callers among callers never end: no share, all truncated, null in the file."""
-    match = play_match("english", 4, load("caller"), load("caller"), 3, 1, {"max_plays": 60})
-    assert (match.share, match.low, match.high, match.reward) == (None, None, None, None)
-    assert match.truncated == 1.0
-    assert match.plays == 60
-    evaluate.write([match], tmp_path)
-    (written,) = document(tmp_path)
-    assert written["share"] is None and written["truncated"] == 1.0
-    assert "| - |" in (tmp_path / "evaluation.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize(("variant", "max_plays"), [("english", 60), ("russian", 40)])
-def test_truncated_games_are_neither_won_nor_lost(variant: str, max_plays: int) -> None:
-    """Where only some end, the share counts these alone."""
-    agents = load("honest"), load("random")
-    match = play_match(variant, 4, *agents, 20, 1, {"max_plays": max_plays})
-    assert match.share is not None and match.reward is not None
-    assert 0 < match.truncated < 1
-    others = match.share - (1 - match.share) / 3
-    if variant == "russian":
-        assert match.lost == pytest.approx(1 - match.share)
-        others = match.share / 3 - match.lost
-    assert match.reward == pytest.approx(others)
-
-
-# --- Files and the command line -------------------------------------------------------------------
-
-
-def test_the_files(tmp_path: Path) -> None:
-    """JSON has a match for every pair with all keys, Markdown a row."""
-    code, directory = run(tmp_path, agents="honest random", against="random honest_guard")
-    assert code == 0
-    matches = document(directory)
-    assert [(m["agent"], m["opponents"]) for m in matches] == [
-        (agent, opponent)
-        for agent in ("honest", "random")
-        for opponent in ("random", "honest_guard")
-    ]
-    for match in matches:
-        assert set(match) == set(Match.__dataclass_fields__) >= KEYS
-        assert (match["variant"], match["players"], match["deals"]) == ("english", 4, 6)
-        assert (match["seed"], match["policy"]) == (1, "sampled")
-        assert match["low"] <= match["share"] <= match["high"]
-    text = (directory / "evaluation.md").read_text("utf-8")
-    assert len([line for line in text.splitlines() if line.startswith("| ")]) == 2 + len(matches)
-    assert "equal share 25.0" in text
-    assert {path.name for path in directory.iterdir()} == {"evaluation.json", "evaluation.md"}
-
-
-def test_the_table_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same numbers stand on the screen; without --players the game's own number sits down."""
-    pair = ["--agents", "honest", "--against", "counter"]
-    code = evaluate.main(["--variant", "russian", *pair, "--deals", "3"])
-    printed = capsys.readouterr().out
-    assert code == 0
-    assert "russian, 4 seats" in printed and "equal share 75.0" in printed
-    assert "3 x counter" in printed
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"variant": "poker"}, "'poker'"),
-        ({"players": "9"}, "num_players 9"),
-        ({"players": "2"}, "num_players 2"),
-        ({"players": "0"}, "num_players 0"),
-        ({"players": "-1"}, "num_players -1"),
-        ({"agents": "honset"}, "'honset'"),
-        ({"against": "random honset"}, "'honset'"),
-        ({"agents": "nowhere.zip"}, "'nowhere.zip'"),
-        ({"agents": "honest(sly=1)"}, "'sly'"),
-        ({"deals": "0"}, "--deals"),
-        ({"seed": "-1"}, "--seed"),
-        ({"seed": str(2**64)}, "seed"),
-    ],
-    ids=lambda value: " ".join(value.values()) if isinstance(value, dict) else "",
-)
-def test_bad_input_is_one_clear_line(
-    options: dict[str, str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Exit 2, a line on stderr that names the thing, and nothing is written."""
-    code, directory = run(tmp_path / "out", **options)
-    said = capsys.readouterr().err
-    assert code == 2
-    assert told in said
-    assert said.count("\n") == 1
-    assert not directory.exists()
-
-
-@pytest.mark.parametrize("options", [{"deals": "many"}, {"players": "x"}, {"wings": "2"}])
-def test_wrong_usage_is_exit_2(
-    options: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is no option, or no number, ends with exit 2 and the usage."""
-    assert run(tmp_path, **options)[0] == 2
-    assert "usage: python -m train.evaluate" in capsys.readouterr().err
-
-
-def test_a_table_reader_sees_the_short_observation() -> None:
-    """Each agent is given the layout that it says it reads, and its own mask."""
+def test_each_agent_sees_its_own_rows_alone() -> None:
+    """S24: each agent is given the layout that it says it reads, and the mask of each row."""
 
     class Sized(Fixed):
         def __init__(self, observation: str, size: int) -> None:
@@ -349,9 +225,141 @@ def test_a_table_reader_sees_the_short_observation() -> None:
         def act(self, observation: np.ndarray, mask: np.ndarray, rng: Any) -> np.ndarray:
             assert observation.shape == (len(mask), self.size)
             assert (mask.sum(axis=1) > 0).all()
+            assert (mask[:, :13] <= (observation[:, :13] > 0)).all()  # picks of its own cards
             return super().act(observation, mask, rng)
 
     tables = Tables("english", 3, observation="table")
     short = Sized("table", tables.layout.size)
-    match = play_match("english", 3, short, Sized("memory", MEMORY.size), 3, 1)
-    assert match.deals == 3
+    assert versus("english", 3, short, Sized("memory", MEMORY.size), 3)["deals"] == 3
+
+
+def test_an_illegal_action_is_never_replaced() -> None:
+    """S25: an agent that does not look at the mask ends the evaluation, by its name."""
+    with pytest.raises(ValueError, match=r"agent rest: .*illegal"):
+        versus("english", 4, "honest", Illegal(), 2)
+    with pytest.raises(ValueError, match=r"agent one: .*illegal"):
+        versus("english", 4, Illegal(), "honest", 2)
+
+
+def test_an_untrained_model_plays_by_the_rules(tmp_path: Path) -> None:
+    """S25: 300 games without an illegal action; saved and loaded in a new process, again."""
+    model = SelfPlay(UNTRAINED).model
+    model.save(tmp_path / "model.zip")
+    names = [str(tmp_path / "model.zip")]
+    asked = plan(ONE_VS_REST, ["english"], [4], names, ["random"], 75, 1, {"max_plays": 30})
+    here = evaluate(asked, {name: load(name) for name in asked.sources})
+    assert here["cells"][0]["finished"] + here["cells"][0]["truncated"] == 300
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "ALONE_SECONDS", 0)
+        assert evaluate(asked, {}, workers=2) == here
+
+
+# --- Deals ----------------------------------------------------------------------------------------
+
+
+def test_deals_differ() -> None:
+    """S28: every deal of a cell has other cards, and each rotation of a deal has the same."""
+    agent, others = Watcher(), Watcher()
+    cell = versus("english", 4, agent, others, 200)
+    assert cell["deals"] == 200 and cell["finished"] == 800
+    assert len(agent.hands) == len(set(agent.hands)) == 200
+    assert sorted(others.hands) == sorted(3 * agent.hands)
+
+
+def test_a_deal_depends_on_the_seed_and_its_number_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More deals, or other chunks, deal the same hands to the deals before; S28: no other seed."""
+    few, many, other = Watcher(), Watcher(), Watcher()
+    versus("english", 4, few, few, 3)
+    versus("english", 4, other, other, 7, seed=2)
+    monkeypatch.setattr(matches, "CHUNK", 2)
+    versus("english", 4, many, many, 7)
+    assert set(few.hands) < set(many.hands)
+    assert not set(other.hands) & set(many.hands)
+
+
+def test_more_deals_leave_the_earlier_chunks_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chunk's chance is its own: whatever was played before it, it comes to the same."""
+    monkeypatch.setattr(matches, "CHUNK", 4)
+    agents = {"a": load("bluffer"), "b": load("random")}
+    long = cell_of("english", 4, ("a", "b", "b", "b"), 8)
+    short = cell_of("english", 4, ("a", "b", "b", "b"), 4)
+    assert play_chunk(long, agents, 0) == play_chunk(short, agents, 0)
+    again = play_chunk(long, agents, 1)
+    assert play_chunk(long, agents, 1) == again != play_chunk(long, agents, 0)
+
+
+def test_chance_is_another_in_every_cell_and_chunk() -> None:
+    """What agents draw depends on the seed, the game, the lineup and the chunk."""
+    cells = [
+        cell_of("english", 3, ("a", "b", "b"), 9),
+        cell_of("english", 3, ("a", "b", "b"), 9, seed=2),
+        cell_of("english", 3, ("b", "a", "a"), 9),
+        cell_of("english", 4, ("a", "b", "b", "b"), 9),
+        cell_of("russian", 3, ("a", "b", "b"), 9),
+        cell_of({"base": "english", "jokers": 2}, 3, ("a", "b", "b"), 9),
+    ]
+    draws = [cell.generator(chunk).integers(2**60) for cell in cells for chunk in (0, 1)]
+    assert len(set(draws)) == 2 * len(cells)
+    assert cells[0].generator(0).integers(2**60) == draws[0]
+
+
+def test_chance_is_the_same_on_every_machine() -> None:
+    """The generator of a cell hangs on no hash that Python salts."""
+    cell = cell_of("english", 3, ("a", "b", "b"), 9)
+    assert cell.key() == '["english", {}, 3, ["a", "b", "b"]]'
+    assert cell.generator(0).integers(2**60) == 785265034482757616
+
+
+def test_the_order_of_cells_changes_no_result() -> None:
+    """A cell does not depend on which were played before it."""
+    agents = {name: load(name) for name in ("bluffer", "random", "honest")}
+    both, turned = (
+        evaluate(plan(ONE_VS_REST, ["english"], [4], ["bluffer"], against, 5, 1), agents)["cells"]
+        for against in (["random", "honest"], ["honest", "random"])
+    )
+    assert both == turned[::-1]
+
+
+@pytest.mark.parametrize("variant", ["marquoir", {"base": "russian", "until": {"losses": 3}}])
+def test_single_deals_are_played_of_any_match(variant: Any) -> None:
+    """A match of many deals is evaluated deal by deal."""
+    assert Rules.load(variant).deals > 1 or Rules.load(variant).until
+    cell = versus(variant, 3, "honest", "honest_guard", 4)
+    assert cell["finished"] == 12
+    assert cell["plays"] < 150
+    assert cell["rules"] == {}
+
+
+def test_truncated_deals_are_apart() -> None:
+    """Callers among callers never end: no share, all truncated, and nothing counted."""
+    cell = versus("english", 4, "caller", "caller", 3, max_plays=60)
+    agent = cell["agents"]["one"]
+    assert (cell["finished"], cell["truncated"], agent["truncated"]) == (0, 12, 1.0)
+    assert (cell["plays"], cell["decisions"]) == (None, None)
+    for what in ("share", "lost", "reward", "place"):
+        assert set(agent[what].values()) == {None}
+    assert not any(agent["counts"].values())
+    assert not np.any(agent["lies_by_hand"]) and not np.any(agent["challenges_by_size"])
+
+
+@pytest.mark.parametrize(("variant", "max_plays"), [("english", 60), ("russian", 40)])
+def test_truncated_games_are_neither_won_nor_lost(variant: str, max_plays: int) -> None:
+    """Where only some end, the share counts these alone."""
+    cell = versus(variant, 4, "honest", "random", 20, max_plays=max_plays)
+    agent = cell["agents"]["one"]
+    won = agent["share"]["mean"]
+    assert 0 < agent["truncated"] < 1
+    assert cell["finished"] + cell["truncated"] == 80
+    others = won - (1 - won) / 3
+    if variant == "russian":
+        assert agent["lost"]["mean"] == pytest.approx(1 - won)
+        others = won / 3 - agent["lost"]["mean"]
+    assert agent["reward"]["mean"] == pytest.approx(others)
+
+
+def test_an_evaluation_names_where_agents_come_from() -> None:
+    """By default each agent is loaded by its name."""
+    asked = plan(ONE_VS_REST, ["english"], [], ["honest"], ["random"], 5, 1)
+    assert isinstance(asked, Evaluation)
+    assert asked.sources == {"honest": "honest", "random": "random"}
+    assert [cell.players for cell in asked.cells] == [4]

@@ -209,7 +209,9 @@ def test_s05_every_deck_is_dealt_in_full(game: tuple[str, int]) -> None:
     """S05, A3, C3: for 200 seeds hands differ by one card at most and the deck is whole."""
     tables = Tables(*game, 200, seed=5)
     sizes = tables.state["hand_size"][:, : game[1]]
-    dealt = len(tables.deck) * int(tables.options["copies"]) - int(tables.options["removed_cards"])
+    whole = len(tables.deck) * int(tables.options["copies"])
+    dealt = whole - tables.rules.removed_cards
+    assert dealt == tables.options["dealt"]
     assert (sizes.sum(axis=1, dtype=int) == dealt).all()
     assert (sizes.max(axis=1) - sizes.min(axis=1)).max() <= 1
     assert not unaccounted(tables).any()

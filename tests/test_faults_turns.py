@@ -15,7 +15,8 @@ from cheat_env import Tables, raw_env
 from cheat_env import actions as act
 from cheat_env.cards import format_cards
 from cheat_env.observations import TABLE
-from cheat_env.records import Replay, event, from_actions
+from cheat_env.records import Replay, from_actions
+from cheat_env.render import event
 from cheat_env.state import PLAY, WINDOW
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import VARIANTS
-from positions import place, position, say, selected, table_of
-from random_positions import Position, observed, players_of, positions
+from positions import place, position, put, say, selected, table_of
+from random_positions import Position, family_positions, observed, players_of, positions
 
+from cheat_env import Rules, raw_env, variants
 from cheat_env import actions as act
+from cheat_env.cards import JOKER
 from cheat_env.engine import legal_actions
 from cheat_env.observations import LAYOUTS, TABLE, text, view
 from cheat_env.render import ansi
@@ -20,6 +22,8 @@ from cheat_env.state import ANNOUNCE, PLAY, QUADS
 
 #: How many exchanges are tried for each seat of each position.
 SWAPS = 8
+#: The published games beyond those of the rule book.
+OTHERS = sorted(set(variants()) - set(VARIANTS))
 Observe = Callable[[Position, int], Any]
 
 
@@ -40,6 +44,7 @@ def hidden(here: Position, seat: int) -> dict[str, np.ndarray]:
     others = [other for other in players_of(here) if other != seat]
     places = {f"hand {other}": table["hand"][other] for other in others}
     places |= {f"pile {other}": table["pile"][other] for other in others}
+    places |= {f"burnt {other}": table["burnt"][other] for other in others}
     if table["group_size"] and table["claimant"] != seat:
         places["group"] = table["group"]
     return places | {"aside": table["aside"]}
@@ -58,10 +63,10 @@ def knowledge_holds(here: Position, seat: int) -> bool:
 
 
 def swapped(
-    here: Position, seat: int, rng: np.random.Generator
+    here: Position, seat: int, rng: np.random.Generator, swaps: int
 ) -> Iterator[tuple[tuple[str, str], Position]]:
     """Yield positions that differ from `here` only in the hidden cards of a seat."""
-    for _ in range(SWAPS):
+    for _ in range(swaps):
         copied = here._replace(state=here.state.copy())
         places = hidden(copied, seat)
         for _ in range(6):
@@ -96,7 +101,7 @@ def movable(here: Position, name: str, places: dict[str, np.ndarray]) -> np.ndar
 
 
 def leaks(
-    observe: Observe, among: tuple[Position, ...]
+    observe: Observe, among: tuple[Position, ...], swaps: int = SWAPS
 ) -> tuple[Counter[str], Counter[tuple[str, ...]]]:
     """Return where `observe` tells hidden cards apart, and which exchanges were tried."""
     rng, found = np.random.default_rng(3), Counter[str]()
@@ -104,7 +109,7 @@ def leaks(
     for here in among:
         for seat in players_of(here):
             before = observe(here, seat)
-            for kind, other in swapped(here, seat, rng):
+            for kind, other in swapped(here, seat, rng, swaps):
                 tried[(here.variant, here.kind, *kind)] += 1
                 if observe(other, seat) != before:
                     found[f"{here.variant}, {here.kind}: {' and '.join(kind)}"] += 1
@@ -128,6 +133,45 @@ def test_hidden_cards_change_nothing_that_is_seen() -> None:
     assert tried[("marquoir", "announce", "hand", "hand")] > 5
 
 
+def test_hidden_cards_change_nothing_in_the_other_games() -> None:
+    """K1, G4, G8, G10: the same in the other games, with jokers, passes, burnt and aside cards."""
+    found, tried = leaks(visible, family_positions(), 4)
+    assert found == Counter()
+    places: dict[str, Counter[str]] = {variant: Counter() for variant in OTHERS}
+    for (variant, _, *kinds), number in tried.items():
+        for kind in kinds:
+            places[variant][kind] += number
+    for variant, met in places.items():
+        rules = Rules.load(variant)
+        assert met["hand"] > 30 and met["pile"] > 5 and met["group"] > 2
+        burns = rules.all_pass == "burn_pile" or rules.believe == "reveal"
+        assert (met["burnt"] > 10) == burns
+        aside = rules.dealt_for(rules.players[0] + 1) < rules.cards_for(rules.players[0] + 1)
+        assert (met["aside"] > 5) == aside
+
+
+def test_an_environment_shows_nothing_hidden() -> None:
+    """K1: nor do the observations, masks and infos that an environment hands to its agents."""
+    rng, tried = np.random.default_rng(8), 0
+    for here in family_positions()[::3]:
+        played = raw_env(here.variant, len(players_of(here)), observation="memory")
+        played.reset(seed=0)
+        for seat, agent in enumerate(played.agents):
+            put(played, here.state)
+            before = handed(played, agent)
+            for _, other in swapped(here, seat, rng, 1):
+                put(played, other.state)
+                assert handed(played, agent) == before
+                tried += 1
+    assert tried > 100
+
+
+def handed(played: Any, agent: str) -> Any:
+    """Return what an environment hands to an agent."""
+    seen, info = played.observe(agent), played.infos[agent]
+    return seen["observation"].tobytes(), seen["action_mask"].tobytes(), dict(info)
+
+
 def _leaky(name: str) -> Observe:
     """Return an observer that is also told one thing that it must not know."""
 
@@ -138,16 +182,19 @@ def _leaky(name: str) -> Observe:
             "pile": table["pile"].sum(axis=0),
             "group": table["group"][max(int(table["claim"]), 0)],
             "aside": table["aside"],
+            "burnt": table["burnt"].sum(axis=0),
+            "jokers": table["hand"][(seat + 1) % len(players_of(here))][JOKER],
         }[name]
         return observed(here, seat).tobytes(), np.asarray(told).tobytes()
 
     return observe
 
 
-@pytest.mark.parametrize("name", ["next hand", "pile", "group", "aside"])
+@pytest.mark.parametrize("name", ["next hand", "pile", "group", "aside", "burnt", "jokers"])
 def test_the_exchange_finds_leaks(name: str) -> None:
     """The property above fails for an observer that sees a hidden card."""
-    found, _ = leaks(_leaky(name), positions()[::5])
+    among = family_positions() if name in ("burnt", "jokers") else positions()[::5]
+    found, _ = leaks(_leaky(name), among)
     assert found.total() > 10
 
 
@@ -166,7 +213,7 @@ def test_only_the_taker_sees_that_it_is_asked_for_quads() -> None:
 def test_another_seats_memory_is_not_seen() -> None:
     """What the others know, and what they have picked, is not part of what a seat is shown."""
     rng = np.random.default_rng(4)
-    for here in positions():
+    for here in (*positions(), *family_positions()):
         for seat in players_of(here):
             copied = here._replace(state=here.state.copy())
             table = copied.table

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from conftest import Lottery
-from scipy import stats
 
 from cheat_env import Rules, raw_env
 from cheat_env.dealing import match_winners
 from cheat_env.state import allocate
-from train import evaluate
 
 
 @pytest.mark.parametrize(
@@ -44,12 +41,3 @@ def test_the_infos_at_the_end_tell_score_and_winners() -> None:
     assert sum(scores) >= 5
     won = [game.infos[agent]["match_won"] for agent in game.agents]
     assert won == [score == min(scores) for score in scores]
-
-
-def test_all_or_none_has_an_exact_interval() -> None:
-    """Where every deal is won there is no spread; the interval is Clopper and Pearson's."""
-    won = np.ones((20, 4), np.bool_)
-    found = evaluate._share(won, np.ones_like(won))
-    exact = stats.binomtest(20, 20).proportion_ci(0.95)
-    assert (found["share"], found["low"], found["high"]) == (1, exact.low, 1)
-    assert evaluate._share(~won, np.ones_like(won))["high"] == 1 - exact.low

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from conftest import GAMES, VARIANTS, random_match
 from positions import mask, place, position, say, table_of
-from random_positions import Position, observed, players_of, positions
+from random_positions import Position, family_positions, observed, players_of, positions
 
-from cheat_env import Tables, raw_env
+from cheat_env import Rules, Tables, raw_env
 from cheat_env.cards import RANKS
 from cheat_env.engine import base_rank
 from cheat_env.observations import LAYOUTS, MEMORY, TABLE, TRUTH, Layout, layout, text, view
+from cheat_env.options import SHOWN
 from cheat_env.state import (
     ANNOUNCE,
     FIELDS,
@@ -27,6 +28,7 @@ from cheat_env.state import (
     WINDOW,
     allocate,
 )
+from cheat_env.values import PROGRESSIONS, QUAD_RULES, VALUES
 
 # --- Layout ---------------------------------------------------------------------------------------
 
@@ -55,7 +57,7 @@ def test_spaces(game: tuple[str, int], name: str) -> None:
 
 def test_every_observation_is_in_its_space() -> None:
     """No field passes the largest value that it declares."""
-    for here in positions():
+    for here in (*positions(), *family_positions()):
         for seat in players_of(here):
             for chosen in LAYOUTS.values():
                 assert chosen.space().contains(observed(here, seat, chosen))
@@ -64,7 +66,7 @@ def test_every_observation_is_in_its_space() -> None:
 def test_table_is_a_prefix_of_memory() -> None:
     """The short observation is the beginning of the long one."""
     assert [field.name for field in TABLE.fields] == list(MEMORY.start)[: len(TABLE.fields)]
-    for here in positions():
+    for here in (*positions(), *family_positions()):
         for seat in players_of(here):
             long = observed(here, seat)
             assert np.array_equal(long[: TABLE.size], observed(here, seat, TABLE))
@@ -111,7 +113,7 @@ def test_scales_are_positive() -> None:
 
 def test_own_hand_is_the_seats_own() -> None:
     """Each seat sees its own hand, counted from the rank in force (K1)."""
-    for here in positions():
+    for here in (*positions(), *family_positions()):
         for seat in players_of(here):
             own = view(observed(here, seat))["own_hand"]
             assert np.array_equal(own, here.turned(here.table["hand"][seat]))
@@ -119,7 +121,7 @@ def test_own_hand_is_the_seats_own() -> None:
 
 def test_picked_cards_are_the_pickers_own() -> None:
     """Only the seat that picks sees what it has picked."""
-    for here in positions():
+    for here in (*positions(), *family_positions()):
         for seat in players_of(here):
             picked = view(observed(here, seat))["picked"]
             own = here.table["picked"] * (seat == here.table["turn"])
@@ -134,8 +136,8 @@ def shown_phase(table: Any, seat: int) -> int:
 
 
 def test_public_fields() -> None:
-    """Phase, rank, pile, group, claimant, sizes, out and scores are those of the table."""
-    for here in positions():
+    """What everybody sees, phase and rank, pile and sizes, is as it is at the table."""
+    for here in (*positions(), *family_positions()):
         table, players = here.table, len(players_of(here))
         named = table["claim"] if table["rank"] == NO_RANK else table["rank"]
         for seat in players_of(here):
@@ -152,6 +154,10 @@ def test_public_fields() -> None:
             for name, field in (("hand_sizes", "hand_size"), ("out", "out"), ("scores", "score")):
                 assert seen[name].tolist() == [*table[field][around], *[0] * (8 - players)]
             assert seen["quads"].tolist() == here.turned(table["quads"]).tolist()
+            assert seen["gone"].tolist() == here.turned(table["gone"]).tolist()
+            assert seen["burnt_size"] == table["burnt"].sum()
+            assert seen["safe_turns"] == table["safe_turns"]
+            assert seen["passed"].tolist() == [*table["passed"][around], *[0] * (8 - players)]
 
 
 def test_rule_flags() -> None:
@@ -169,13 +175,37 @@ def test_rule_flags() -> None:
         assert (seen["next_challenges"], seen["quad_rule"]) == (following, quads)
 
 
+def test_rule_flags_of_every_game() -> None:
+    """The flags are the values of the options, by their names."""
+    for here in (*positions(), *family_positions()):
+        seen, players = view(observed(here, 0)), len(players_of(here))
+        rules = Rules.load(here.variant)
+        assert seen["copies"] == 4 * rules.decks_for(players)
+        assert seen["jokers"] == rules.jokers * rules.decks_for(players)
+        assert seen["aside"] == rules.cards_for(players) - rules.dealt_for(players)
+        assert (*seen["fewest"], *seen["most"]) == rules.cards_per_play
+        assert [PROGRESSIONS[i] for i in np.flatnonzero(seen["progression"])] == [rules.rank]
+        assert seen["next_challenges"] == (rules.challengers == "next")
+        assert QUAD_RULES[int(seen["quad_rule"][0])] == rules.quads
+        shown = zip(SHOWN, seen["rules"], strict=True)
+        assert all(VALUES[name][place] == getattr(rules, name) for name, place in shown)
+
+
+def test_every_option_of_play_is_shown() -> None:
+    """Every option with values is seen in the observation, but for who deals and who leads it."""
+    elsewhere = {"rank", "challengers", "quads", "starter"}
+    assert set(SHOWN) == set(VALUES) - elsewhere
+
+
 def test_own_pile_is_what_the_seat_laid() -> None:
-    """A seat remembers its own cards of the pile, the open group included (K2)."""
-    for here in positions():
+    """A seat remembers its own cards of the pile and of burnt ones, the open group too (K2)."""
+    for here in (*positions(), *family_positions()):
         table = here.table
         for seat in players_of(here):
-            own = table["pile"][seat] + table["group"] * (seat == table["claimant"])
-            assert np.array_equal(view(observed(here, seat))["own_pile"], here.turned(own))
+            own, seen = table["pile"][seat].copy(), view(observed(here, seat))
+            own += table["group"] * (seat == table["claimant"])
+            assert np.array_equal(seen["own_pile"], here.turned(own))
+            assert np.array_equal(seen["own_burnt"], here.turned(table["burnt"][seat]))
 
 
 def test_what_is_known_of_a_hand_is_there() -> None:
@@ -240,7 +270,8 @@ def test_state_has_every_card(game: tuple[str, int]) -> None:
         found = played.state()
         assert played.state_space.contains(found)
         fields = TRUTH.view(found)
-        cards = fields["hand"].sum(0) + fields["pile"].sum(0) + fields["group"] + fields["aside"]
+        cards = fields["hand"].sum(0) + fields["pile"].sum(0) + fields["burnt"].sum(0)
+        cards += fields["group"] + fields["aside"] + fields["gone"]
         cards[:13] += fields["quads"] * options["copies"]
         assert (cards[: len(played.tables.deck)] == options["copies"]).all()
         if fields["phase"].any():
@@ -294,7 +325,7 @@ def test_text_names_what_is_seen() -> None:
 
 def test_text_of_every_position() -> None:
     """Every observation, short and long, has words, and its own hand is in them."""
-    for here in positions():
+    for here in (*positions(), *family_positions()):
         for seat in players_of(here):
             short = text(observed(here, seat, TABLE), here.deck)
             long = text(observed(here, seat), here.deck)

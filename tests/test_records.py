@@ -13,6 +13,7 @@ from cheat_env import actions as act
 from cheat_env import engine, records
 from cheat_env.__main__ import main
 from cheat_env.records import RecordError, Replay
+from cheat_env.render import event
 
 FILES = sorted(RECORDS.rglob("*.yaml"))
 GOOD = RECORDS / "a12_worked_example.yaml"
@@ -357,7 +358,7 @@ def challenge(cards: str) -> str | None:
     assert [faults for _, faults in replay.play() if faults] == []
     before = replay.state.copy()
     assert replay.move("2 challenges") is None
-    return records.event(before, replay.state, replay.deck)
+    return event(before, replay.state, replay.deck)
 
 
 def test_event_of_a_lie():
@@ -381,7 +382,7 @@ def test_events_agree_with_the_cards(variant, players):
     for tables, action in random_match(variant, players, 3):
         before, after = tables.state.copy(), tables.state.copy()
         engine.apply(after[0], tables.options, action)
-        text = records.event(before, after, tables.deck)
+        text = event(before, after, tables.deck)
         assert (text is not None) == (action == act.CHALLENGE)
         if text is None:
             continue

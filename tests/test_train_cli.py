@@ -121,9 +121,9 @@ def test_the_model_plays(run: Path) -> None:
 
 def test_the_run_is_evaluated_against_the_config(run: Path) -> None:
     """The evaluation holds the agent, by the run's name, against each opponent of the config."""
-    matches = json.loads((run / "evaluation.json").read_text("utf-8"))["matches"]
-    told = [(m["agent"], m["opponents"], m["deals"], m["players"]) for m in matches]
-    assert told == [("english", "random", 2, 4), ("english", "honest", 2, 4)]
+    cells = json.loads((run / "evaluation.json").read_text("utf-8"))["cells"]
+    told = [(cell["lineup"], cell["deals"], cell["players"]) for cell in cells]
+    assert told == [(["english", *[other] * 3], 2, 4) for other in ("random", "honest")]
     assert "honest" in (run / "evaluation.md").read_text("utf-8")
 
 

@@ -18,7 +18,7 @@ from agents.registry import RULES
 from cheat_env import Tables
 from cheat_env.observations import LAYOUTS, view
 from train.config import Config, ConfigError, Game, Learner, Opponents
-from train.evaluate import play_match
+from train.evaluate import ONE_VS_REST, evaluate, plan
 from train.opponents import FIXED_RULES, RANDOM_RULES, SELF_PLAY, Seating, draw_habits
 from train.selfplay import SelfPlay, new_model
 
@@ -291,10 +291,10 @@ def test_it_learns() -> None:
     training = SelfPlay(config)
 
     def share() -> float:
-        agent = LearnedAgent("learner", training.policy)
-        match = play_match("english", 3, agent, load("random"), 200, 1, rules)
-        assert match.share is not None and match.low is not None
-        return match.low
+        agents = {"learner": LearnedAgent("learner", training.policy), "random": load("random")}
+        asked = plan(ONE_VS_REST, ["english"], [3], ["learner"], ["random"], 200, 1, rules)
+        low = evaluate(asked, agents)["cells"][0]["agents"]["learner"]["share"]["low"]
+        return float(low)
 
     before = share()
     while training.decisions < learner.total_decisions:

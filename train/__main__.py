@@ -10,8 +10,8 @@ from pathlib import Path
 from agents import AgentError, load
 from cheat_env import RulesError
 from train.config import INTERRUPTED, Config, ConfigError, fail, parse
-from train.evaluate import wide_console
 from train.run import Run
+from train.tables import wide_console
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

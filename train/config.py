@@ -67,6 +67,7 @@ class Learner:
         bfloat16: compute the update in bfloat16; weights stay float32.
         threads: threads for the network.
         seed: what all of the training's chance comes from.
+        start: a model.zip from whose weights the training begins; empty: fresh ones.
     """
 
     total_decisions: int = 12_000_000
@@ -88,6 +89,7 @@ class Learner:
     bfloat16: bool = True
     threads: int = 2
     seed: int = 1
+    start: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,18 +102,28 @@ class Opponents:
     Args:
         random_rules: share of tables with one learner among rules with habits drawn at random.
         fixed_rules: share of tables with one learner among copies of one named rule.
-        turn: share of the training after which the two shares below hold.
+        agent_share: share of tables with one learner among `agents`, which do not learn.
+        turn: share of the training after which the three shares below hold.
         late_random_rules: share of tables with random rules from `turn` on.
         late_fixed_rules: share of tables with a named rule from `turn` on.
+        late_agent_share: share of tables with `agents` from `turn` on.
         fixed: the named rules, each as often as it stands here.
+        agents: names of agents, with habits or not, and paths of models, each as often as it
+            stands here.
+        agents_alike: share of their tables that hold copies of one of them; in the rest each seat
+            draws its own.
     """
 
     random_rules: float = 0.3
     fixed_rules: float = 0.1
+    agent_share: float = 0.0
     turn: float = 0.6
     late_random_rules: float = 0.3
     late_fixed_rules: float = 0.4
+    late_agent_share: float = 0.0
     fixed: tuple[str, ...] = ("honest", "honest_guard", "caller", "dumper", "bluffer", "counter")
+    agents: tuple[str, ...] = ()
+    agents_alike: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -245,12 +257,13 @@ def _parse(words: list[str]) -> Config:
 
 
 def _refuse_changes(before: Config, config: Config) -> None:
-    """Refuse to resume a run with another game, network, tables or named rules."""
+    """Refuse to resume a run with another game, network, tables or named opponents."""
     fixed = {
         "game": (before.game, config.game),
         "learner.hidden": (before.learner.hidden, config.learner.hidden),
         "learner.tables": (before.learner.tables, config.learner.tables),
         "opponents.fixed": (before.opponents.fixed, config.opponents.fixed),
+        "opponents.agents": (before.opponents.agents, config.opponents.agents),
     }
     for name, (was, asked) in fixed.items():
         if was != asked:
@@ -259,7 +272,7 @@ def _refuse_changes(before: Config, config: Config) -> None:
 
 def _check(config: Config) -> None:
     """Refuse numbers that make no sense."""
-    learner, opponents = config.learner, config.opponents
+    learner = config.learner
     for key, name in (("name", config.name), ("game.variant: name", config.game.name)):
         if Path(name).name != name:
             raise ConfigError(f"{key} {name!r}: must be the name of a directory, not a path")
@@ -279,13 +292,21 @@ def _check(config: Config) -> None:
     for name in ("gamma", "gae_lambda", "entropy_until"):
         if not 0 <= getattr(learner, name) <= 1:
             raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be from 0 to 1")
-    early = (opponents.random_rules, opponents.fixed_rules)
-    late = (opponents.late_random_rules, opponents.late_fixed_rules)
+    _check_opponents(config.opponents)
+    if config.evaluation.deals < 1:
+        raise ConfigError(f"evaluation.deals {config.evaluation.deals}: must be at least 1")
+
+
+def _check_opponents(opponents: Opponents) -> None:
+    early = (opponents.random_rules, opponents.fixed_rules, opponents.agent_share)
+    late = (opponents.late_random_rules, opponents.late_fixed_rules, opponents.late_agent_share)
     for shares in (early, late):
         if min(shares) < 0 or sum(shares) > 1:
             raise ConfigError(f"opponents: shares {shares} must be from 0 and add to at most 1")
-    if config.evaluation.deals < 1:
-        raise ConfigError(f"evaluation.deals {config.evaluation.deals}: must be at least 1")
+    if max(early[-1], late[-1]) > 0 and not opponents.agents:
+        raise ConfigError("opponents.agents []: name those for whom there is a share of tables")
+    if not 0 <= opponents.agents_alike <= 1:
+        raise ConfigError(f"opponents.agents_alike {opponents.agents_alike}: must be from 0 to 1")
 
 
 def dump(config: Config) -> str:

@@ -1,285 +1,296 @@
-"""`python -m train.evaluate`: what agents win, seat by seat, with intervals.
+"""`python -m train.evaluate`: what agents win against each other, and how they play.
 
-The unit is the deal: each deal is played with every rotation of the seats, one seat for the agent
-and the others for copies of the opponent. Deals depend on the seed and their number alone.
+The unit is the deal: each deal is played with every rotation of the seats, and depends on the seed
+and its number alone. Where a run was stopped, the same command goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+import yaml
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from scipy import stats
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+import agents as agents_package
+import cheat_env
 from agents import Agent, AgentError, load
-from cheat_env import Rules, RulesError, Tables
+from cheat_env import Rules, RulesError
 from cheat_env.files import write_text
-from cheat_env.observations import layout
+from train import results, tables
 from train.config import INTERRUPTED, fail
+from train.jobs import Job, Kept, LeftoversError, jobs_of, play
+from train.matches import CHUNK, Cell, Result, game
 
-#: Deals played at once; part of what chance the agents meet, so it is no option.
-CHUNK = 256
-CONFIDENCE = 0.95
+ONE_VS_REST, MIXED, ROUND_ROBIN = FORMATS = ("one-vs-rest", "mixed", "round-robin")
+#: The largest seed that deals can be drawn from.
+MOST_SEED = 2**64 - 1
+FAILED = 1
 
 
-@dataclass(frozen=True)
-class Match:
-    """One agent in one seat against copies of an opponent.
+class RequestError(ValueError):
+    """An evaluation that can't be played; the message says why."""
 
-    Attributes:
-        deals: distinct deals; each is played `players` times, with every rotation.
-        share: share of the finished deals that the agent won (where the last seat with cards
-            loses: did not lose); None where none finished.
-        low, high: its 95% interval, clustered by deal.
-        lost: share of the finished deals in which the game names the agent a loser.
-        reward: mean reward over the finished deals.
-        truncated: share of the played deals that were truncated.
-        plays: mean plays of a deal.
-    """
 
-    variant: str
-    players: int
-    scoring: str
-    agent: str
-    opponents: str
-    deals: int
-    share: float | None
-    low: float | None
-    high: float | None
-    lost: float | None
-    reward: float | None
-    truncated: float
-    plays: float
+class Evaluation(NamedTuple):
+    """The cells of an evaluation, and where each agent of their lineups is loaded from."""
+
+    form: str
     seed: int
-    policy: str = "sampled"
+    cells: list[Cell]
+    sources: dict[str, str]
 
 
-def play_match(
-    variant: Any,
-    players: int,
-    agent: Agent,
-    opponent: Agent,
+# --- What is played -------------------------------------------------------------------------------
+
+
+def lineups(
+    form: str, players: int, agents: Sequence[str], against: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the lineups of a format for a number of players; raises `RequestError`.
+
+    In `round-robin` nobody meets copies of itself: by symmetry its share is an equal one.
+    """
+    for what, names in (("--agents", agents), ("--against", against)):
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise RequestError(f"{what}: {twice[0]!r} stands there twice")
+    if (form == ONE_VS_REST) != bool(against):
+        need = "needs --against" if form == ONE_VS_REST else "has no --against"
+        raise RequestError(f"--format {form} {need}")
+    if form == MIXED:
+        if len(agents) != players:
+            raise RequestError(
+                f"--format {form}: {len(agents)} agents for {players} players; give as many"
+            )
+        yield tuple(agents)
+        return
+    if form == ROUND_ROBIN and len(agents) < 2:
+        raise RequestError(f"--format {form}: needs at least two agents")
+    for agent in agents:
+        for other in against or agents:
+            if form == ONE_VS_REST or agent != other:
+                yield agent, *[other] * (players - 1)
+
+
+def plan(
+    form: str,
+    variants: Sequence[Any],
+    players: Sequence[int],
+    agents: Sequence[str],
+    against: Sequence[str],
     deals: int,
     seed: int,
-    rules: dict[str, Any] | None = None,
-) -> Match:
-    """Play one agent against copies of another, every deal with every rotation of the seats."""
-    game = Rules.load(variant, **{**(rules or {}), "deals": 1, "until": None})
-    chunks = [
-        _play_chunk(
-            game, players, agent, opponent, seed, np.arange(first, min(first + CHUNK, deals))
-        )
-        for first in range(0, deals, CHUNK)
-    ]
-    won, lost, reward, finished, plays = (
-        np.concatenate(part) for part in zip(*chunks, strict=True)
-    )
-    return Match(
-        variant=game.name,
-        players=players,
-        scoring=game.scoring,
-        agent=agent.name,
-        opponents=opponent.name,
-        deals=deals,
-        **_share(won, finished),
-        lost=_ratio(lost, finished),
-        reward=_ratio(reward, finished),
-        truncated=1 - float(finished.mean()),
-        plays=float(plays.mean()),
-        seed=seed,
-    )
+    rules: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Return an evaluation of agents that are loaded by their names.
 
-
-def _play_chunk(
-    game: Rules, players: int, agent: Agent, opponent: Agent, seed: int, deals: NDArray[np.int64]
-) -> tuple[NDArray[Any], ...]:
-    """Play some deals; returns (deals, rotations) each of won, lost, reward, finished, plays."""
-    own_seat = np.tile(np.arange(players), len(deals))
-    tables = Tables(game, players, len(own_seat), seed=seed, auto_reset=False)
-    tables.reset(deals=np.repeat(deals, players), numbers=0)
-    rng = np.random.default_rng([seed, int(deals[0])])
-    reward = np.zeros(len(own_seat))
-    while (live := tables.action_mask.any(axis=1)).any():
-        mine = tables.seat == own_seat
-        actions = np.zeros(len(own_seat), np.int64)
-        for player, rows in ((agent, live & mine), (opponent, live & ~mine)):
-            if rows.any():
-                actions[rows] = player.act(
-                    _seen_by(player, tables, rows), tables.action_mask[rows], rng
-                )
-        tables.step(actions)
-        reward += tables.reward[np.arange(len(own_seat)), own_seat]
-    table, rows = tables.state, np.arange(len(own_seat))
-    finished = tables.terminated
-    lost = table["loser"][rows, own_seat] == 1
-    won = finished & (~lost if game.scoring == "last" else table["out"][rows, own_seat] == 1)
-    shape = (len(deals), players)
-    columns = (won, lost, reward, finished, table["plays"])
-    return tuple(np.asarray(column).reshape(shape) for column in columns)
-
-
-def _seen_by(player: Agent, tables: Tables, rows: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return what the player reads of these tables: `table` is a prefix of `memory`."""
-    return np.ascontiguousarray(tables.observation[rows, : layout(player.observation).size])
-
-
-def _ratio(values: NDArray[Any], finished: NDArray[np.bool_]) -> float | None:
-    return float(values.sum() / finished.sum()) if finished.any() else None
-
-
-def _share(won: NDArray[np.bool_], finished: NDArray[np.bool_]) -> dict[str, float | None]:
-    """Return share, low and high: the ratio estimator over deals with its t interval.
-
-    The deals are the clusters (Cochran, "Sampling Techniques", chapter 6); where fewer than two
-    deals finished there is no interval, where all or none are won it is Clopper and Pearson's.
+    Without `players`, each game is played by its usual number, or by as many as are at one table.
+    Raises `RequestError` or `RulesError`.
     """
-    share = _ratio(won, finished)
-    deals = int(finished.any(axis=1).sum())
-    if share is None or deals < 2:
-        return {"share": share, "low": None, "high": None}
-    if share in (0, 1):  # no spread to estimate from: the exact interval for so many deals
-        exact = stats.binomtest(deals * int(share), deals).proportion_ci(CONFIDENCE)
-        return {"share": share, "low": float(exact.low), "high": float(exact.high)}
-    residual = won.sum(axis=1) - share * finished.sum(axis=1)
-    error = np.sqrt((residual**2).sum() * deals / (deals - 1)) / finished.sum()
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, deals - 1) * error)
-    return {"share": share, "low": max(share - half, 0.0), "high": min(share + half, 1.0)}
+    if deals < 1:
+        raise RequestError(f"--deals {deals}: must be at least 1")
+    if not 0 <= seed <= MOST_SEED:
+        raise RequestError(f"--seed {seed}: must be from 0 to {MOST_SEED}")
+    cells = []
+    for variant in variants:
+        name, changed, played = game(variant, rules or {})
+        usual = len(agents) if form == MIXED else played.default_players
+        for number in players or [usual]:
+            Rules.load(variant, **(rules or {})).options(number)  # refuses, and warns
+            for lineup in lineups(form, number, agents, against):
+                cells.append(Cell(name, changed, played, number, lineup, deals, seed))
+    if len({cell.key() for cell in cells}) < len(cells):
+        raise RequestError("--variant, --players: the same game is asked for twice")
+    return Evaluation(form, seed, cells, {name: name for name in (*agents, *against)})
+
+
+def fingerprint(evaluation: Evaluation) -> str:
+    """Return what tells the evaluation from all others: request, models, versions, sources."""
+    packages = (cheat_env, agents_package, sys.modules[__package__])
+    files = [path for package in packages for path in Path(package.__path__[0]).glob("*.py")]
+    models = [Path(source) for source in evaluation.sources.values() if source.endswith(".zip")]
+    told = {
+        "format": evaluation.form,
+        "cells": [[cell.key(), cell.rules.as_options(), cell.deals] for cell in evaluation.cells],
+        "seed": evaluation.seed,
+        "chunk": CHUNK,
+        "versions": results.versions(),
+        "sources": [_sha256(path) for path in sorted(files)],
+        "models": [_sha256(path) for path in models],
+    }
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# --- Playing --------------------------------------------------------------------------------------
 
 
 def evaluate(
-    variant: Any,
-    players: int,
-    agents: Sequence[Agent],
-    against: Sequence[Agent],
-    deals: int,
-    seed: int,
-    rules: dict[str, Any] | None = None,
-    watch: Callable[[Sequence[Any]], Any] = iter,
-) -> list[Match]:
-    """Play each agent against each opponent; `watch` may show the progress over the pairs."""
-    pairs = [(agent, opponent) for agent in agents for opponent in against]
-    return [play_match(variant, players, *pair, deals, seed, rules) for pair in watch(pairs)]
+    evaluation: Evaluation,
+    agents: Mapping[str, Agent],
+    workers: int = 1,
+    kept: Kept | None = None,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Play an evaluation and return what evaluation.json holds; `agents` by name.
+
+    Args:
+        evaluation: what is played.
+        agents: the loaded agents; workers load their own.
+        workers: processes that play, beside this one if more than one.
+        kept: where finished jobs are found and kept.
+        console: where to show the progress.
+    """
+    cells = evaluation.cells
+    done: dict[Job, Result] = dict(kept.results) if kept else {}
+    jobs = jobs_of(cells)
+    missing = [job for job in jobs if job not in done]
+    playing = play(cells, missing, agents, evaluation.sources, workers)
+    with closing(playing), _progress(console) as progress:
+        task = progress.add_task("playing", total=len(jobs), completed=len(done))
+        for job, result in playing:
+            done[job] = result
+            if kept:
+                kept.add(job, result)
+            progress.advance(task)
+    by_cell = [[done[Job(i, chunk)] for chunk in range(c.chunks)] for i, c in enumerate(cells)]
+    return results.document(evaluation.form, evaluation.seed, cells, by_cell)
 
 
-# --- Tables and files -----------------------------------------------------------------------------
-
-WIDTH = 110
-COLUMNS = ("agent", "against", "won", "95%", "lost", "truncated", "plays", "deals")
-
-
-def rows(matches: Sequence[Match]) -> list[tuple[str, ...]]:
-    """Return the cells of a table of matches, in the order of COLUMNS."""
-
-    def percent(value: float | None) -> str:
-        return "-" if value is None else f"{100 * value:.1f}"
-
-    return [
-        (
-            match.agent,
-            f"{match.players - 1} x {match.opponents}",
-            percent(match.share),
-            f"{percent(match.low)} - {percent(match.high)}",
-            percent(match.lost),
-            percent(match.truncated),
-            f"{match.plays:.0f}",
-            f"{match.deals} x {match.players}",
-        )
-        for match in matches
-    ]
-
-
-def title(match: Match) -> str:
-    """Return the heading of a table, with what an equal share is."""
-    last_loses = match.scoring == "last"
-    equal = (match.players - 1 if last_loses else 1) / match.players
-    won = "not lost" if last_loses else "won"
-    return (
-        f"{match.variant}, {match.players} seats: % of deals {won} (equal share {100 * equal:.1f})"
+def _progress(console: Console | None) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=console is None or not console.is_terminal,
     )
 
 
-def wide_console() -> Console:
-    """Return a console that has room for the table also where the output is no terminal."""
-    console = Console()
-    return console if console.is_terminal else Console(width=WIDTH)
-
-
-def show(matches: Sequence[Match], console: Console) -> None:
-    """Print the matches as a table."""
-    table = Table(title=title(matches[0]))
-    for column in COLUMNS:
-        table.add_column(column, no_wrap=True)
-    for cells in rows(matches):
-        table.add_row(*cells)
-    console.print(table)
-
-
-def markdown(matches: Sequence[Match]) -> str:
-    """Return the matches as Markdown."""
-    lines = [COLUMNS, ("---",) * len(COLUMNS), *rows(matches)]
-    return (
-        f"{title(matches[0])}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-    )
-
-
-def write(matches: Sequence[Match], directory: Path) -> None:
+def write(document: Mapping[str, Any], directory: Path) -> None:
     """Write evaluation.json and evaluation.md."""
-    document = {"matches": [asdict(match) for match in matches]}
-    write_text(directory / "evaluation.json", json.dumps(document, indent=2) + "\n")
-    write_text(directory / "evaluation.md", markdown(matches))
+    write_text(directory / "evaluation.md", tables.markdown(document))
+    write_text(directory / "evaluation.json", json.dumps(document, indent=1) + "\n")
+
+
+# --- The command line -----------------------------------------------------------------------------
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    parser = argparse.ArgumentParser("python -m train.evaluate", description=__doc__)
-    parser.add_argument("--variant", required=True, help="name of a game")
-    parser.add_argument("--players", type=int, help="seats (default: the game's)")
-    parser.add_argument("--agents", nargs="+", required=True, help="names, or paths of model.zip")
-    parser.add_argument("--against", nargs="+", required=True, help="names, or paths of model.zip")
-    parser.add_argument("--deals", type=int, default=500, help="deals (default 500)")
-    parser.add_argument("--seed", type=int, default=1, help="what the deals are drawn from")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write JSON and Markdown")
-    options = parser.parse_args(arguments)
-    console = wide_console()
+    options = _parser().parse_args(arguments)
+    console = tables.wide_console()
+    began = time.monotonic()
+    kept = None
     try:
-        players = options.players
-        if players is None:
-            players = Rules.load(options.variant).default_players
-        if options.deals < 1 or options.seed < 0:
-            raise AgentError("--deals must be at least 1 and --seed at least 0")
-        if options.out and options.out.exists() and not options.out.is_dir():
-            raise AgentError(f"--out {options.out}: is no directory")
-        agents, against = (
-            [load(name) for name in names] for names in (options.agents, options.against)
-        )
-        matches = evaluate(
-            options.variant,
-            players,
-            agents,
-            against,
-            options.deals,
-            options.seed,
-            watch=lambda pairs: track(pairs, "playing", console=console, transient=True),
-        )
-    except (RulesError, AgentError) as error:
+        evaluation, agents = _read(options)
+        if options.out:
+            kept = Kept(options.out / "partial.jsonl", fingerprint(evaluation))
+            if kept.results:
+                console.print(f"going on after {len(kept.results)} finished jobs")
+        document = evaluate(evaluation, agents, options.workers, kept, console)
+    except (RequestError, RulesError, AgentError, LeftoversError, OSError) as error:
         return fail(error)
     except KeyboardInterrupt:
+        console.print("stopped" + (": the same command goes on" if kept else ""))
         return INTERRUPTED
-    show(matches, console)
-    if options.out:
-        write(matches, options.out)
+    except BrokenProcessPool:
+        print("error: a worker process died (out of memory?)", file=sys.stderr)
+        return FAILED
+    tables.show(tables.sections(document), console)
+    if kept:
+        write(document, options.out)
+        kept.remove()
         console.print(f"written to {options.out}/evaluation.json and evaluation.md")
+    console.print(f"{time.monotonic() - began:.1f} s")
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m train.evaluate", description=__doc__)
+    add = parser.add_argument
+    add(
+        *("--variant", "--variants"),
+        nargs="+",
+        required=True,
+        help="names of games, or house rules as in '{base: russian, jokers: 2}'",
+    )
+    add("--players", type=int, nargs="+", default=[], help="seats, one or more numbers of them")
+    add("--agents", nargs="+", required=True, help="names, or paths of model.zip")
+    add("--against", nargs="+", default=[], help="names, or paths of model.zip")
+    add(
+        "--format",
+        choices=FORMATS,
+        default=ONE_VS_REST,
+        help="each of --agents among copies of each of --against (one-vs-rest, the default), all"
+        " --agents at one table (mixed), or each among copies of each other (round-robin)",
+    )
+    add("--rules", nargs="+", default=[], metavar="KEY=VALUE", help="rule options to change")
+    add("--deals", type=int, default=500, help="deals, each in every rotation (default 500)")
+    add("--seed", type=int, default=1, help="what all chance comes from (default 1)")
+    add("--workers", type=int, default=_cores(), help="processes (default: one a core)")
+    add("--out", type=Path, metavar="DIR", help="where to write JSON and Markdown")
+    return parser
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _read(options: argparse.Namespace) -> tuple[Evaluation, dict[str, Agent]]:
+    """Return the evaluation that is asked for and its agents; refuses what can't be played."""
+    if options.workers < 1:
+        raise RequestError(f"--workers {options.workers}: must be at least 1")
+    if options.out and options.out.exists() and not options.out.is_dir():
+        raise RequestError(f"--out {options.out}: is no directory")
+    evaluation = plan(
+        options.format,
+        [_variant(text) for text in options.variant],
+        options.players,
+        options.agents,
+        options.against,
+        options.deals,
+        options.seed,
+        dict(_rule(text) for text in options.rules),
+    )
+    return evaluation, {name: load(source) for name, source in evaluation.sources.items()}
+
+
+def _variant(text: str) -> Any:
+    """Return a game's name, or house rules as a mapping."""
+    return _yaml("--variant", text) if text.lstrip().startswith("{") else text
+
+
+def _rule(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise RequestError(f"--rules {text!r}: must be KEY=VALUE")
+    return name, _yaml("--rules", value)
+
+
+def _yaml(option: str, text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise RequestError(f"{option} {text!r}: {' '.join(str(error).split())}") from None
 
 
 if __name__ == "__main__":

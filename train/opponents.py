@@ -1,7 +1,8 @@
-"""Who sits where: the learner in all seats of most tables, rules in the rest.
+"""Who sits where: the learner in all seats of most tables, others in the rest.
 
 The mixture is what keeps self-play from forgetting how to play against the honest and the rash:
-rules with habits drawn anew for every deal, and a few fixed ones.
+rules with habits drawn anew for every deal, a few fixed ones, and whatever else plays without
+learning (models too): a league seats past selves, an exploiter its one target.
 """
 
 from __future__ import annotations
@@ -9,24 +10,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from agents import Agent, load
 from agents.habits import DRAWS, Habits, act_by_habits
-from agents.registry import RULES
+from agents.registry import RULES, HabitAgent
+from cheat_env.observations import layout
 from train.config import ConfigError, Opponents
 
-SELF_PLAY, RANDOM_RULES, FIXED_RULES = range(3)
+SELF_PLAY, RANDOM_RULES, FIXED_RULES, AGENTS = range(4)
 #: Share of tables of random rules in which all rules are alike.
 ALIKE = 0.65
+#: Who acts by the habits of its seat: all of these act in one compiled call.
+BY_HABITS = -1
 
 
 class Seating:
-    """Which seats the learner plays, and the habits of the others.
+    """Which seats the learner plays, and who plays the others.
 
     Attributes:
-        kind: int8 (n,), SELF_PLAY, RANDOM_RULES or FIXED_RULES.
+        kind: int8 (n,), SELF_PLAY, RANDOM_RULES, FIXED_RULES or AGENTS.
         learner: bool (n, seats), the seats that the learner plays.
         habits: float64 (n, seats, 8), the habits of the others.
+        agent: int64 (n, seats), place in `agents` of who plays the seat, or BY_HABITS.
+        agents: those of the config's agents that are more than habits.
         which: int64 (n,), place of the table's opponents in `names`.
-        names: the fixed rules, then "random rules".
+        names: the fixed rules, "random rules", the agents, and "mixed agents" if they sit together.
+
+    Raises `ConfigError` or `AgentError` where a name is nobody's.
     """
 
     def __init__(
@@ -35,15 +44,30 @@ class Seating:
         unknown = [name for name in opponents.fixed if name not in RULES]
         if unknown:
             raise ConfigError(f"opponents.fixed {unknown[0]!r}: must be one of {', '.join(RULES)}")
-        self.names = (*dict.fromkeys(opponents.fixed), "random rules")
+        mixed = ("mixed agents",) if opponents.agents and opponents.agents_alike < 1 else ()
+        self._random = len(dict.fromkeys(opponents.fixed))
+        self.names = tuple(
+            dict.fromkeys((*opponents.fixed, "random rules", *opponents.agents, *mixed))
+        )
         self._opponents = opponents
         self._fixed = np.array([RULES[name].habits for name in opponents.fixed])
+        self._rng = rng
+        self._take_in({name: load(name) for name in opponents.agents})
         self.kind = np.full(num_tables, SELF_PLAY, np.int8)
         self.learner = np.ones((num_tables, num_players), np.bool_)
         self.habits = np.zeros((num_tables, num_players, len(Habits._fields)))
-        self.which = np.full(num_tables, len(self.names) - 1)
-        self._rng = rng
+        self.agent = np.full((num_tables, num_players), BY_HABITS)
+        self.which = np.full(num_tables, self._random)
         self.redraw(np.arange(num_tables), 0.0)
+
+    def _take_in(self, loaded: dict[str, Agent]) -> None:
+        """Note of each entry of `opponents.agents` its habits, or its place in `agents`."""
+        rules = {n: agent.habits for n, agent in loaded.items() if isinstance(agent, HabitAgent)}
+        self.agents = [agent for name, agent in loaded.items() if name not in rules]
+        places = {name: place for place, name in enumerate(n for n in loaded if n not in rules)}
+        asked, none = self._opponents.agents, np.array(Habits())
+        self._agent_of = np.array([places.get(name, BY_HABITS) for name in asked], np.int64)
+        self._habits_of = np.array([rules.get(name, none) for name in asked])
 
     def redraw(self, tables: NDArray[np.int64], progress: float) -> None:
         """Seat the players of a new deal at these tables; `progress` of the training is done."""
@@ -53,27 +77,46 @@ class Seating:
         for table in tables[self.kind[tables] != SELF_PLAY]:
             self.learner[table] = False
             self.learner[table, self._rng.integers(seats)] = True
-            self.which[table] = len(self.names) - 1
-            if self.kind[table] == FIXED_RULES:
+            self.agent[table] = BY_HABITS
+            if self.kind[table] == AGENTS:
+                self._seat_agents(table)
+            elif self.kind[table] == FIXED_RULES:
                 drawn = self._rng.integers(len(self._fixed))
                 self.which[table] = self.names.index(self._opponents.fixed[drawn])
                 self.habits[table] = self._fixed[drawn]
-            elif self._rng.random() < ALIKE:
-                self.habits[table] = draw_habits(self._rng)
             else:
-                self.habits[table] = [draw_habits(self._rng) for _ in range(seats)]
+                self.which[table] = self._random
+                if self._rng.random() < ALIKE:
+                    self.habits[table] = draw_habits(self._rng)
+                else:
+                    self.habits[table] = [draw_habits(self._rng) for _ in range(seats)]
+
+    def _seat_agents(self, table: int) -> None:
+        """Seat copies of one agent, or one drawn for every seat."""
+        alike = self._rng.random() < self._opponents.agents_alike
+        seats = 1 if alike else self.learner.shape[1]
+        drawn = self._rng.integers(len(self._agent_of), size=seats)
+        self.agent[table] = self._agent_of[drawn]
+        self.habits[table] = self._habits_of[drawn]
+        name = self._opponents.agents[drawn[0]] if alike else self.names[-1]
+        self.which[table] = self.names.index(name)
 
     def _kinds(self, progress: float) -> NDArray[np.int8]:
         """Return what each table is for, (n,)."""
-        late = progress >= self._opponents.turn
         shares = self._opponents
-        random = shares.late_random_rules if late else shares.random_rules
-        fixed = shares.late_fixed_rules if late else shares.fixed_rules
-        first = round(len(self.kind) * random)
-        last = first + (round(len(self.kind) * fixed) if len(self._fixed) else 0)
+        late = progress >= shares.turn
+        asked = (
+            (RANDOM_RULES, shares.late_random_rules if late else shares.random_rules),
+            (FIXED_RULES, shares.late_fixed_rules if late else shares.fixed_rules),
+            (AGENTS, shares.late_agent_share if late else shares.agent_share),
+        )
         kinds = np.full(len(self.kind), SELF_PLAY, np.int8)
-        kinds[:first] = RANDOM_RULES
-        kinds[first:last] = FIXED_RULES
+        first = 0
+        for kind, share in asked:
+            if kind != FIXED_RULES or len(self._fixed):
+                last = first + round(len(kinds) * share)
+                kinds[first:last] = kind
+                first = last
         return kinds
 
     def act(
@@ -81,13 +124,24 @@ class Seating:
         observation: NDArray[np.int8],
         mask: NDArray[np.int8],
         seat: NDArray[np.int8],
-        rules_act: NDArray[np.bool_],
+        others_act: NDArray[np.bool_],
         actions: NDArray[np.int64],
     ) -> None:
-        """Write the actions of the rules, at the tables where one is to act."""
-        habits = self.habits[np.arange(len(seat)), seat]
+        """Write the actions of those who do not learn, at the tables where one is to act."""
+        everywhere = np.arange(len(seat))
+        habits = self.habits[everywhere, seat]
         draws = self._rng.random((len(seat), DRAWS))
-        act_by_habits(observation, mask, habits, draws, rules_act, actions)
+        if not self.agents:
+            act_by_habits(observation, mask, habits, draws, others_act, actions)
+            return
+        acting = self.agent[everywhere, seat]
+        by_habits = others_act & (acting == BY_HABITS)
+        act_by_habits(observation, mask, habits, draws, by_habits, actions)
+        for place, agent in enumerate(self.agents):
+            rows = np.flatnonzero(others_act & (acting == place))
+            if len(rows):
+                seen = observation[rows, : layout(agent.observation).size]  # a prefix of `memory`
+                actions[rows] = agent.act(seen, mask[rows], self._rng)
 
 
 def draw_habits(rng: np.random.Generator) -> Habits:

@@ -30,12 +30,12 @@ class Batch:
 
 
 class Played:
-    """What ended: deals, truncated deals, and the learner's record against each kind of rule.
+    """What ended: deals, truncated deals, and the learner's record against each kind of opponent.
 
     Attributes:
         deals: deals that ended.
         truncated: those of them that were truncated.
-        against: deals that ended by the rules, by opponent: each fixed rule, then random rules.
+        against: deals that ended by the rules, by place of the opponents in `Seating.names`.
         won: those of them that the learner won (where the game names losers: did not lose).
     """
 
@@ -121,7 +121,7 @@ class Rollout:
         return batch, played
 
     def _act(self, policy: CheatPolicy, step: int) -> None:
-        """Choose an action for every table: the policy's, or a rule's."""
+        """Choose an action for every table: the policy's, or that of who sits there."""
         tables, actions = self.tables, self.action[step]
         seat = self.seat[step] = tables.seat
         observation = self.observation[step] = tables.observation

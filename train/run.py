@@ -18,9 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agents import load
-from agents.learned import LearnedAgent
 from cheat_env.files import write, write_text
-from train import evaluate
+from train import evaluate, tables
 from train.config import Config, ConfigError, dump
 from train.rollout import Played
 from train.selfplay import Metrics, SelfPlay
@@ -143,18 +142,27 @@ class Run:
     def evaluate(self) -> None:
         """Play the trained policy against the config's opponents; print and write the table."""
         game, asked = self.config.game, self.config.evaluation
-        agent = LearnedAgent(self.directory.name, self.training.policy)
-        matches = evaluate.evaluate(
-            game.variant,
-            game.num_players,
-            [agent],
-            [load(name) for name in asked.against],
+        model = str(self.directory / "model.zip")
+        name = model if self.directory.name in asked.against else self.directory.name
+        evaluation = evaluate.plan(
+            evaluate.ONE_VS_REST,
+            [game.variant],
+            [game.num_players],
+            [name],
+            list(dict.fromkeys(asked.against)),
             asked.deals,
             asked.seed,
             game.rules,
         )
-        evaluate.write(matches, self.directory)
-        evaluate.show(matches, self.console)
+        evaluation.sources[name] = model
+        document = evaluate.evaluate(
+            evaluation,
+            {name: load(source) for name, source in evaluation.sources.items()},
+            self.config.learner.threads,
+            console=self.console,
+        )
+        evaluate.write(document, self.directory)
+        tables.show(tables.sections(document), self.console)
 
     def recent(self) -> tuple[Played, float]:
         """Return what ended in the last updates, and decisions per second over them."""

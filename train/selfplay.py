@@ -17,14 +17,18 @@ from sb3_contrib import MaskablePPO
 from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
-from agents.learned import CheatPolicy
+from agents import load
+from agents.learned import CheatPolicy, LearnedAgent
 from cheat_env import Tables
 from cheat_env.actions import NUM_ACTIONS
-from train.config import Config
+from train.config import Config, ConfigError
 from train.opponents import Seating
 from train.rollout import Batch, Played, Rollout
 
 Metrics = dict[str, float]
+
+#: What a training reads.
+OBSERVATION = "memory"
 
 
 class SelfPlay:
@@ -48,6 +52,8 @@ class SelfPlay:
         self.seating = Seating(config.opponents, learner.tables, game.num_players, self.rng)
         self.rollout = Rollout(self.tables, self.seating, learner.steps, self.rng)
         self.model = new_model(self.tables, learner.hidden, learner.seed)
+        if learner.start:
+            _take_weights(self.policy, learner.start, learner.hidden)
         self.decisions = 0
         self.updates = 0
 
@@ -79,6 +85,7 @@ class SelfPlay:
             kind=self.seating.kind,
             learner=self.seating.learner,
             habits=self.seating.habits,
+            agent=self.seating.agent,
             which=self.seating.which,
             decisions=self.decisions,
             updates=self.updates,
@@ -94,6 +101,8 @@ class SelfPlay:
             self.seating.learner[:] = saved["learner"]
             self.seating.habits[:] = saved["habits"]
             self.seating.which[:] = saved["which"]
+            if "agent" in saved:  # older checkpoints had none but rules
+                self.seating.agent[:] = saved["agent"]
             self.decisions, self.updates = int(saved["decisions"]), int(saved["updates"])
             self.rng.bit_generator.state = json.loads(str(saved["rng"]))
 
@@ -183,3 +192,26 @@ def new_model(tables: Tables, hidden: tuple[int, ...], seed: int) -> MaskablePPO
     model.n_envs = 1
     model._setup_model()
     return model
+
+
+def start_model(name: str) -> CheatPolicy:
+    """Return the network of a model to start from; raises `ConfigError` or `AgentError`."""
+    agent = load(name)
+    if not isinstance(agent, LearnedAgent):
+        raise ConfigError(f"learner.start {name!r}: must be the path of a model.zip")
+    if agent.observation != OBSERVATION:
+        raise ConfigError(
+            f"learner.start {name!r}: reads {agent.observation!r}, the training {OBSERVATION!r}"
+        )
+    return agent.policy
+
+
+def _take_weights(policy: CheatPolicy, name: str, hidden: tuple[int, ...]) -> None:
+    """Let a policy begin from the weights of a saved model."""
+    start = start_model(name)
+    if tuple(start.hidden) != tuple(hidden):
+        raise ConfigError(
+            f"learner.start {name!r}: has layers {list(start.hidden)},"
+            f" learner.hidden is {list(hidden)}"
+        )
+    policy.load_state_dict(start.state_dict())
