@@ -284,9 +284,11 @@ def _give_turn(table: Table, options: Options, seat: int) -> None:
     if options.passing == values.NO_PASS:
         begin_turn(table, options, following)
         return
-    while table.passed[following] > 0 and following != seat:
-        following = _next_active(table, options, following)
-    if around(following - claimant, players) > around(seat - claimant, players):
+    for _ in range(players):  # of whom all may be out of the round, where the claimant went out
+        if table.passed[following] > 0:
+            following = _next_active(table, options, following)
+    further = around(following - claimant, players) > around(seat - claimant, players)
+    if table.passed[following] == 0 and further:
         begin_turn(table, options, following)
     else:
         _end_round(table, options)

@@ -313,7 +313,7 @@ def _encode_table(table: Table, options: Options, seat: int, out: NDArray[np.int
         out[AT_PASSED + offset] = table.passed[other]
         out[AT_SCORES + offset] = min(int(table.score[other]), MOST)
     for i in range(NUM_FLAGS):
-        out[AT_FLAGS + i] = options.flags[i]
+        out[AT_FLAGS + i] = options.shown[i]
 
 
 @compiled

@@ -69,7 +69,7 @@ OPTIONS_DTYPE = np.dtype(
         ("until", np.int32),
         ("deals", np.int32),
         ("max_plays", np.int32),
-        ("flags", np.int8, (sum(flag.size for flag in FLAGS),)),
+        ("shown", np.int8, (sum(flag.size for flag in FLAGS),)),
     ],
     align=True,
 )
@@ -96,11 +96,11 @@ def as_record(rules: Rules, num_players: int) -> Options:
     row["until"] = 0 if rules.until is None else rules.until.losses
     row["deals"] = rules.deals
     row["max_plays"] = rules.max_plays
-    row["flags"] = _flags(row)
+    row["shown"] = _shown(row)
     return row
 
 
-def _flags(row: Options) -> NDArray[np.int8]:
+def _shown(row: Options) -> NDArray[np.int8]:
     """Return the numbers of `FLAGS`, int8."""
     shown: dict[str, Any] = {
         flag.name: row[flag.name] for flag in FLAGS if flag.name in row.dtype.names

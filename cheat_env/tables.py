@@ -255,7 +255,9 @@ class Tables:
         self.state["number"] = own if numbers is None else _numbers("numbers", numbers)
         start_tables(self.state, self.game, self.auto_reset)
         self._show()
-        self.arrays.reward[:] = self.state["reward"][:, : self.num_players]
+        over = self.state["phase"] == OVER  # as soon as it was dealt (G12), without auto_reset
+        self.arrays.terminated[:] = over
+        self.arrays.reward[over] = self.state["reward"][over, : self.num_players]
 
     def take_over(self, state: State) -> None:
         """Put every table into a position copied from the `state` of other tables of this game."""

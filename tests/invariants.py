@@ -8,10 +8,11 @@ import pytest
 from cheat_env import IllegalAction, Tables
 from cheat_env import actions as act
 from cheat_env.cards import JOKER, NUM_RANKS
-from cheat_env.observations import LAYOUTS, encode, view
+from cheat_env.observations import MEMORY, TABLE, encode, view
 from cheat_env.state import OVER
 
-SPACES = {name: layout.space() for name, layout in LAYOUTS.items()}
+#: Of the long observation, which begins with the short one.
+SPACE = MEMORY.space()
 
 
 def whole_deck(tables: Tables) -> np.ndarray:
@@ -122,19 +123,21 @@ def check_seats(tables: Tables) -> None:
 
 
 def check_observations(tables: Tables) -> None:
-    """Every seat's observation lies in its space, and what it is certain of is so (K2)."""
+    """Every seat's observations lie in their spaces, and what it is certain of is so (K2)."""
     table, players = tables.state[0], tables.num_players
+    short = np.zeros((players, TABLE.size), np.int8)
+    long = np.zeros((players, MEMORY.size), np.int8)
+    for seat in range(players):
+        encode(table, tables.options, seat, short[seat])
+        encode(table, tables.options, seat, long[seat])
+    assert np.array_equal(short, long[:, : TABLE.size])
+    assert SPACE.dtype == long.dtype and (long >= SPACE.low).all() and (long <= SPACE.high).all()
     ranks, base = len(tables.deck), max(int(table["rank"]), 0)
     hands = table["hand"].copy()
     hands[:, :ranks] = np.roll(hands[:, :ranks], -base, axis=1)
-    for name, layout in LAYOUTS.items():
-        row = np.zeros(layout.size, np.int8)
-        for seat in range(players):
-            encode(table, tables.options, seat, row)
-            assert SPACES[name].contains(row)
-            if name == "memory":
-                others = (seat + 1 + np.arange(players - 1)) % players
-                assert (view(row)["known"][: players - 1] <= hands[others]).all()
+    for seat, known in enumerate(view(long)["known"]):
+        others = (seat + 1 + np.arange(players - 1)) % players
+        assert (known[: players - 1] <= hands[others]).all()
 
 
 def check_refusals(tables: Tables) -> None:

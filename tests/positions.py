@@ -12,7 +12,7 @@ from cheat_env import actions as act
 from cheat_env import raw_env
 from cheat_env.cards import JOKER, format_cards, parse_cards
 from cheat_env.engine import base_rank
-from cheat_env.records import Replay
+from cheat_env.records import VERBS, Replay
 from cheat_env.state import DTYPE, State
 from cheat_env.tables import Tables
 
@@ -104,7 +104,7 @@ def _act(env: AECEnv, verb: str, rest: str) -> None:
     elif verb == "discards":
         env.step(act.DISCARD + _relative(env, deck.index(rest)))
     else:
-        env.step({"accepts": act.ACCEPT, "challenges": act.CHALLENGE, "keeps": act.KEEP}[verb])
+        env.step(VERBS[verb])
 
 
 def _relative(env: AECEnv, rank: int) -> int:

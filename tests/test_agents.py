@@ -20,8 +20,10 @@ from agents.habits import (
 )
 from cheat_env import Tables
 from cheat_env import actions as act
-from cheat_env.cards import RANKS
+from cheat_env.cards import JOKER, RANKS
 from cheat_env.observations import LAYOUTS, MEMORY
+from cheat_env.options import SHOWN
+from cheat_env.values import PROGRESSIONS
 from train.opponents import draw_habits
 from train.selfplay import new_model
 
@@ -292,23 +294,47 @@ def test_who_challenges_when(variant: str, players: int) -> None:
     assert np.array_equal(challenges["honest"], impossible)
 
 
+def way_out(o: dict[str, np.ndarray]) -> tuple[float, int]:
+    """Return the chance of a lie without the rank, and the ranks to choose from (`_choice`)."""
+    shown, ranks = dict(zip(SHOWN, o["rules"], strict=True)), int(o["num_ranks"][0])
+    led = o["pile_size"][0] == o["group_size"][0]
+    progression = PROGRESSIONS[int(np.argmax(o["progression"]))]
+    if progression in ("adjacent", "same_or_adjacent", "free"):
+        near = {"adjacent": 2, "same_or_adjacent": 3, "free": ranks}
+        return VOLUNTARY_LIE, ranks if led else near[progression]
+    if (shown["passing"] or shown["believe"]) and (not led or progression == "fixed"):
+        return VOLUNTARY_LIE, ranks if led else 1
+    return 1.0, 1
+
+
 def expected_chance(o: dict[str, np.ndarray], count: int, rank: int, claimant: int) -> float:
     """Return the chance of a lie by the words of `chance_of_lie`, with scipy's distribution."""
     known = o["known"].astype(int)
-    if known[claimant - 1, rank] > 0:
+    if known[claimant - 1, rank] > 0 or (count == 1 and known[claimant - 1, JOKER] > 0):
         return VOLUNTARY_LIE
     known[claimant - 1] = 0
     located = o["own_hand"].astype(int) + o["own_pile"] + known.sum(axis=0)
+    located += o["own_burnt"].astype(int) + o["gone"]
     located[:13][o["quads"] == 1] = o["copies"][0]
-    unseen = int(o["copies"][0]) * int(o["num_ranks"][0]) - int(located.sum())
+    every = int(o["copies"][0]) * int(o["num_ranks"][0]) + int(o["jokers"][0])
+    naturals, jokers = int(o["copies"][0] - located[rank]), int(o["jokers"][0] - located[JOKER])
+    unseen = every - int(located.sum())
     held = min(int(o["hand_sizes"][claimant]) + count, unseen)
-    chances = hypergeom(unseen, int(o["copies"][0] - located[rank]), held)
-    none = chances.pmf(0)
-    lie = (none + VOLUNTARY_LIE * (1 - none)) * LIE_SIZES[min(count, 3) - 1]
-    return lie / (lie + (1 - VOLUNTARY_LIE) * chances.pmf(count))
+    none = hypergeom(unseen, naturals + jokers, held).pmf(0)
+    chances, size = hypergeom(unseen, naturals, held), LIE_SIZES[min(count, 3) - 1]
+    truth = chances.pmf(count) + (chances.pmf(0) - none if count == 1 else 0)
+    if o["most"][0] == 1:
+        truth, size = 1 - none, 1
+    must, ranks = way_out(o)
+    lie = (must * none + VOLUNTARY_LIE * (1 - none)) * size / ranks
+    return lie / (lie + (1 - VOLUNTARY_LIE) * truth)
 
 
-@pytest.mark.parametrize(("variant", "players"), [("english", 4), ("russian", 3), ("marquoir", 7)])
+COUNTED = [("english", 4), ("russian", 3), ("marquoir", 7), ("mogeln", 6), ("idi", 3), ("veryu", 4)]
+COUNTED += [("cheat_neighbours", 4), ("chui_niu", 3), ("bluff_bengal", 5), ("dubito_two_left", 4)]
+
+
+@pytest.mark.parametrize(("variant", "players"), COUNTED)
 def test_counter_counts(variant: str, players: int) -> None:
     """The chance of a lie is Bayes' rule on a hypergeometric hand; counter acts on it."""
     observation, mask = seen(variant, players, 400)

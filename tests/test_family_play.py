@@ -20,7 +20,7 @@ from cheat_env.state import OVER
 TINY = {"base": "desconfio", "players": [2, 3], "deck": "A-3", "copies": 2}
 
 
-@pytest.mark.filterwarnings("ignore::cheat_env.RulesWarning")  # a game that is cut is no published one
+@pytest.mark.filterwarnings("ignore::cheat_env.RulesWarning")
 @pytest.mark.parametrize(("variant", "players"), FAMILY, ids=str)
 def test_every_game_goes_on(variant: str, players: int) -> None:
     """S02, S12: 3,000 random steps at 64 tables find something legal each time, and all cards."""
@@ -40,7 +40,7 @@ def test_every_game_goes_on(variant: str, players: int) -> None:
 
 @pytest.mark.parametrize(("variant", "players"), FAMILY, ids=str)
 def test_deal_sizes(variant: str, players: int) -> None:
-    """G12, G15: hands are equal or differ by one, the rest lies aside, the first is the leader's."""
+    """G12: hands are equal or differ by one, the rest lies aside, and the right seat leads."""
     tables = Tables(variant, players, 64, seed=3)
     rules, state = tables.rules, tables.state
     alike = (state["quads"] == 0).all(axis=1)

@@ -210,6 +210,20 @@ def test_only_the_taker_sees_that_it_is_asked_for_quads() -> None:
             assert np.flatnonzero(seen["phase"]).tolist() == [phase]
 
 
+@pytest.mark.parametrize("passing", ["allowed", "out_of_round"])
+def test_a_seat_that_passed_does_not_see_a_quad(passing: str) -> None:
+    """K1, C10, G6: passes are forgotten with the pile, whether or not its taker holds a quad."""
+    rules = {"base": "russian", "pass": passing, "all_pass": "burn_pile"}
+    seen = []
+    for first, last in (("9 8 6", "9 9 9 K"), ("9 9 6", "9 9 8 K")):
+        start = position([first, "10 10", last], 0, "9", [(2, "J")], rules)
+        game = place(start, observation="memory")
+        say(game, "0 plays 9", "1 passes", "2 challenges")
+        seen.append(game.observe("player_1")["observation"])
+    assert selected(game) == 0
+    assert np.array_equal(*seen)
+
+
 def test_another_seats_memory_is_not_seen() -> None:
     """What the others know, and what they have picked, is not part of what a seat is shown."""
     rng = np.random.default_rng(4)

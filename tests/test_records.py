@@ -10,10 +10,9 @@ import yaml
 from conftest import GAMES, RECORDS, random_match
 
 from cheat_env import actions as act
-from cheat_env import engine, records
+from cheat_env import records
 from cheat_env.__main__ import main
 from cheat_env.records import RecordError, Replay
-from cheat_env.render import event
 
 FILES = sorted(RECORDS.rglob("*.yaml"))
 GOOD = RECORDS / "a12_worked_example.yaml"
@@ -341,61 +340,3 @@ def test_unfinished_picks_are_left_out():
     assert records.from_actions("english", 3, 5, [pick])["moves"] == []
     (move,) = records.from_actions("english", 3, 5, [pick, act.LAY])["moves"]
     assert move.startswith(f"{tables.seat[0]} plays ")
-
-
-# --- Events ---------------------------------------------------------------------------------------
-
-
-def challenge(cards: str) -> str | None:
-    """Return the event of the challenge of a play of two cards as fives."""
-    document = position(
-        hands=["5 5 9", "4 9 J", "2 5 6"],
-        pile=[{"seat": 1, "cards": "Q 2"}, {"seat": 2, "cards": "3 A"}],
-        rank="5",
-        moves=[f"0 plays {cards}", "1 accepts"],
-    )
-    replay = Replay(document)
-    assert [faults for _, faults in replay.play() if faults] == []
-    before = replay.state.copy()
-    assert replay.move("2 challenges") is None
-    return event(before, replay.state, replay.deck)
-
-
-def test_event_of_a_lie():
-    """S11: the event tells claimant, claim, count, challenger, lie, the pile and who takes it."""
-    assert challenge("5 9") == (
-        "seat 0 claimed 2 x 5: lie, challenged by seat 2 [5 9]; seat 0 takes 6 cards"
-    )
-
-
-def test_event_of_a_true_play():
-    """S11: a true play names the challenger as the taker."""
-    assert challenge("5 5") == (
-        "seat 0 claimed 2 x 5: true, challenged by seat 2 [5 5]; seat 2 takes 6 cards"
-    )
-
-
-@pytest.mark.parametrize(("variant", "players"), [("english", 4), ("russian", 4)])
-def test_events_agree_with_the_cards(variant, players):
-    """S11: over a random match there is an event exactly at challenges, and it tells the truth."""
-    challenges = 0
-    for tables, action in random_match(variant, players, 3):
-        before, after = tables.state.copy(), tables.state.copy()
-        engine.apply(after[0], tables.options, action)
-        text = event(before, after, tables.deck)
-        assert (text is not None) == (action == act.CHALLENGE)
-        if text is None:
-            continue
-        challenges += 1
-        table, challenger = before[0], int(tables.seat[0])
-        lie = table["group"][table["claim"]] != table["group_size"]
-        taker = int(table["claimant"]) if lie else challenger
-        rank = tables.deck[table["claim"]]
-        assert text.startswith(
-            f"seat {table['claimant']} claimed {table['group_size']} x {rank}: "
-            f"{'lie' if lie else 'true'}, challenged by seat {challenger} ["
-        )
-        assert text.endswith(f"]; seat {taker} takes {table['pile_size']} cards")
-        gained = after[0]["hand_size"][taker] - before[0]["hand_size"][taker]
-        assert gained == table["pile_size"]
-    assert challenges > 10
