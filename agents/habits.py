@@ -9,6 +9,7 @@ reads the options of the game in the observation, so the same words hold for eve
 - Where nothing true can be laid, it believes the last claim if it may: always, or if it counts
   cards (odds < 1) where a lie is no likelier than 1 - odds. Else it passes if it may, unless no
   rank that it holds can come up for it by that. Else it lies, with a single card.
+- A rule that sheds cards by lying neither believes nor passes.
 - The chance `lie` is that of lying where it could lay true cards, believe or pass.
 - It never challenges where a lie found out would put everything back as it was (the same seat leads
   with the same cards at the same rank), unless the claimant would go out.
@@ -16,22 +17,27 @@ reads the options of the game in the observation, so the same words hold for eve
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.counting import (
+    VOLUNTARY_LIE,
+    Floats,
+    Ints,
+    chance_of_lie,
+    last_claim,
+    possible,
+    turns_until_asked,
+)
+from agents.reckoning import challenge_pays, shed
 from cheat_env import actions as act
 from cheat_env import observations as obs
 from cheat_env import values
 from cheat_env.cards import JOKER, NUM_RANKS, SLOTS
 from cheat_env.compiled import compiled
 from cheat_env.options import SHOWN
-
-#: An observation or a mask; habits or draws.
-Ints: TypeAlias = NDArray[np.int8]
-Floats: TypeAlias = NDArray[np.float64]
 
 
 class Habits(NamedTuple):
@@ -53,21 +59,29 @@ class Habits(NamedTuple):
     """Chance of adding a wrong card to true ones."""
     noise: float = 0.0
     """Chance of lying with any card instead of the one that it needs last."""
+    weighs: float = 0.0
+    """Whether it challenges where that pays for the pile (see `agents.reckoning`)."""
+    sheds: float = 0.0
+    """Whether it lays as many cards, wrong ones too, as it expects to get away with."""
+    remembers: float = 1.0
+    """Whether it does both by all that it may remember, or only by what lies before it."""
+    reads: float = 0.0
+    """Whether it reckons with how often each opponent's claims of a size were lies so far."""
+    plans: float = 0.0
+    """Whether it saves the cards that it will be asked for when it lays its last."""
+    needs: float = 0.0
+    """Whether it challenges when it lacks the rank that it is to claim at its next turn."""
 
-
-#: What `counter` believes of its opponents: how often they lie when they could be honest, and how
-#: many cards (1, 2, 3 and more) a lie has.
-VOLUNTARY_LIE = 0.1
-LIE_SIZES = (0.7, 0.2, 0.1)
 
 #: Random numbers that one decision may use.
 DRAWS = 4
-_LIE, _CALL, _CERTAIN, _GUARD, _ODDS, _EXTRA, _MIX, _NOISE = range(len(Habits()))
+_LIE, _CALL, _CERTAIN, _GUARD, _ODDS, _EXTRA, _MIX, _NOISE = range(8)
+_WEIGHS, _SHEDS, _REMEMBERS, _READS, _PLANS, _NEEDS = range(8, len(Habits()))
 #: Places in an observation: the fewest cards of a play, and the values of some options.
 AT_FEWEST = obs.MEMORY.start["fewest"]
-AT_PASSING, AT_ALL_PASS, AT_BELIEVE, AT_LIE_LEADER, AT_AFTER_CHALLENGE = (
+AT_ALL_PASS, AT_LIE_LEADER, AT_AFTER_CHALLENGE = (
     obs.MEMORY.start["rules"] + SHOWN.index(name)
-    for name in ("passing", "all_pass", "believe", "lie_leader", "rank_after_challenge")
+    for name in ("all_pass", "lie_leader", "rank_after_challenge")
 )
 
 
@@ -80,7 +94,7 @@ def act_by_habits(
     acts: NDArray[np.bool_],
     actions: NDArray[np.int64],
 ) -> None:
-    """Write an action for every row that `acts`: habits (n, 8), draws (n, 4) in 0 .. 1."""
+    """Write an action for every row that `acts`: habits (n, 14), draws (n, 4) in 0 .. 1."""
     for i in range(len(acts)):
         if acts[i]:
             actions[i] = _decide(observation[i], mask[i], habits[i], draws[i])
@@ -118,19 +132,42 @@ def _first(mask: Ints, start: int, stop: int) -> int:
 @compiled
 def _suspects(o: Ints, h: Floats, u: Floats) -> bool:
     """Say whether the rule would challenge the pending claim."""
-    claimant, rank, count = _last_claim(o)
+    claimant, rank, count = last_claim(o)
     emptied = o[obs.AT_HAND_SIZES + claimant] == 0
     if u[0] < h[_CALL] or (h[_GUARD] > 0 and emptied):
         return True
-    if h[_CERTAIN] > 0 and not _possible(o, count, rank, claimant):
+    if h[_NEEDS] > 0 and _lacks_next_rank(o, claimant):
         return True
-    return h[_ODDS] < 1 and chance_of_lie(o, count, rank, claimant) > h[_ODDS]
+    if h[_WEIGHS] > 0:
+        return challenge_pays(o, h[_READS] > 0, h[_REMEMBERS] > 0)
+    if h[_CERTAIN] > 0 and not possible(o, count, rank, claimant):
+        return True
+    return (
+        h[_ODDS] < 1
+        and chance_of_lie(o, count, rank, claimant, VOLUNTARY_LIE, 1.0, True) > h[_ODDS]
+    )
 
 
 @compiled
-def _last_claim(o: Ints) -> tuple[int, int, int]:
-    """Return the last claim: the seat that made it, its relative rank, and how many cards."""
-    return int(o[obs.AT_RECENT]) - 1, int(o[obs.AT_RECENT + 1]), int(o[obs.AT_RECENT + 2])
+def _lies_naively(o: Ints, count: int, rank: int, claimant: int) -> float:
+    """Return the chance of a lie where hands are taken to be dealt at random."""
+    return chance_of_lie(o, count, rank, claimant, VOLUNTARY_LIE, 1.0, True)
+
+
+@compiled
+def _lacks_next_rank(o: Ints, claimant: int) -> bool:
+    """Say whether it holds no card of the rank that it must claim next, where that is settled."""
+    ranks = int(o[obs.AT_NUM_RANKS])
+    turns = int(o[obs.AT_PLAYERS]) - claimant if o[obs.AT_NEXT_CHALLENGES] == 0 else 0
+    if o[obs.AT_PROGRESSION + values.UP] == 1:
+        rank = turns % ranks
+    elif o[obs.AT_PROGRESSION + values.DOWN] == 1:
+        rank = (ranks - turns % ranks) % ranks
+    elif o[obs.AT_PROGRESSION + values.FIXED] == 1:
+        rank = 0
+    else:
+        return False
+    return o[obs.AT_OWN_HAND + rank] == 0 and o[obs.AT_OWN_HAND + JOKER] == 0
 
 
 @compiled
@@ -145,127 +182,13 @@ def _in_vain(o: Ints) -> bool:
     return bool(again and not emptied and o[obs.AT_PILE_SIZE] == o[obs.AT_GROUP_SIZE])
 
 
-@compiled
-def _possible(o: Ints, count: int, rank: int, claimant: int) -> bool:
-    """Say whether a claim could be true, with jokers if there are any."""
-    left = _unlocated(o, rank, claimant)
-    return count <= left or (
-        o[obs.AT_JOKERS] > 0 and count <= left + _unlocated(o, JOKER, claimant)
-    )
-
-
-@compiled
-def _unlocated(o: Ints, slot: int, claimant: int) -> int:
-    """Return how many cards of a relative rank, or jokers, the claimant could have held at most.
-
-    Cards that lie aside or were burnt by others may be anywhere, as far as the observer knows.
-    """
-    if slot == JOKER:
-        left = int(o[obs.AT_JOKERS])
-    elif o[obs.AT_QUADS + slot] == 1:
-        return 0
-    else:
-        left = int(o[obs.AT_COPIES])
-    left -= int(o[obs.AT_OWN_HAND + slot]) + int(o[obs.AT_OWN_PILE + slot])
-    left -= int(o[obs.AT_OWN_BURNT + slot]) + int(o[obs.AT_GONE + slot])
-    for other in range(1, int(o[obs.AT_PLAYERS])):
-        if other != claimant:
-            left -= int(o[obs.AT_KNOWN + (other - 1) * SLOTS + slot])
-    return left
-
-
-@compiled
-def chance_of_lie(o: Ints, count: int, rank: int, claimant: int) -> float:
-    """Return the chance that a claim is a lie, by Bayes' rule on what the observer can locate.
-
-    The claimant's cards of the rank, and its jokers, are hypergeometric among the cards the
-    observer can't locate. An honest claimant lays all that it may of the rank, or having none one
-    joker; one that has neither must lie, unless it had another way (see `_choice`); a liar by
-    choice, chance VOLUNTARY_LIE, names any rank that it may; a lie has 1, 2 or more cards with
-    chances LIE_SIZES.
-    """
-    known = obs.AT_KNOWN + (claimant - 1) * SLOTS
-    if o[known + rank] > 0 or (count == 1 and o[known + JOKER] > 0):
-        return VOLUNTARY_LIE
-    left, jokers = _unlocated(o, rank, claimant), _unlocated(o, JOKER, claimant)
-    unseen = _unseen(o, claimant)
-    held = min(int(o[obs.AT_HAND_SIZES + claimant]) + count, unseen)
-    none = _hypergeometric(unseen, left + jokers, held, 0)
-    size = LIE_SIZES[min(count, 3) - 1]
-    if o[obs.AT_MOST] == 1:
-        truth, size = 1 - none, 1.0
-    else:
-        truth = _hypergeometric(unseen, left, held, count)
-        if count == 1 and jokers > 0:
-            truth += _hypergeometric(unseen, left, held, 0) - none
-    must, ranks = _choice(o)
-    lie = (must * none + VOLUNTARY_LIE * (1 - none)) * size / ranks
-    return lie / (lie + (1 - VOLUNTARY_LIE) * truth)
-
-
-@compiled
-def _choice(o: Ints) -> tuple[float, int]:
-    """Return how likely a claimant without the rank lies, and among how many ranks it chose.
-
-    A rank that is free or near the last, and a pass or belief, are ways to do without a lie.
-    """
-    led = o[obs.AT_PILE_SIZE] == o[obs.AT_GROUP_SIZE]
-    bound = (
-        o[obs.AT_PROGRESSION + values.ADJACENT] + o[obs.AT_PROGRESSION + values.SAME_OR_ADJACENT]
-    )
-    if bound == 1 and not led:
-        return VOLUNTARY_LIE, 2 + int(o[obs.AT_PROGRESSION + values.SAME_OR_ADJACENT])
-    if bound == 1 or o[obs.AT_PROGRESSION + values.FREE] == 1:
-        return VOLUNTARY_LIE, int(o[obs.AT_NUM_RANKS])
-    if o[AT_PASSING] != values.NO_PASS or o[AT_BELIEVE] != values.NO_BELIEF:
-        if not led:
-            return VOLUNTARY_LIE, 1
-        if o[obs.AT_PROGRESSION + values.FIXED] == 1:
-            return VOLUNTARY_LIE, int(o[obs.AT_NUM_RANKS])
-    return 1.0, 1
-
-
-@compiled
-def _unseen(o: Ints, claimant: int) -> int:
-    """Return how many cards the observer can't locate outside the claimant's hand."""
-    unseen = int(o[obs.AT_COPIES]) * int(o[obs.AT_NUM_RANKS]) + int(o[obs.AT_JOKERS])
-    unseen -= int(o[obs.AT_HAND_SIZES])
-    for rank in range(NUM_RANKS):
-        unseen -= int(o[obs.AT_COPIES]) * int(o[obs.AT_QUADS + rank])
-    for slot in range(SLOTS):
-        unseen -= int(o[obs.AT_OWN_PILE + slot])
-        unseen -= int(o[obs.AT_OWN_BURNT + slot]) + int(o[obs.AT_GONE + slot])
-    for other in range(1, int(o[obs.AT_PLAYERS])):
-        if other != claimant:
-            for place in range(SLOTS * (other - 1), SLOTS * other):
-                unseen -= int(o[obs.AT_KNOWN + place])
-    return unseen
-
-
-@compiled
-def _hypergeometric(cards: int, good: int, drawn: int, hits: int) -> float:
-    """Return the chance of exactly `hits` good cards among `drawn` of `cards`."""
-    if hits > good or hits > drawn or drawn - hits > cards - good:
-        return 0.0
-    return math.exp(
-        _log_choose(good, hits)
-        + _log_choose(cards - good, drawn - hits)
-        - _log_choose(cards, drawn)
-    )
-
-
-@compiled
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
-
-
 # --- Believing and passing ------------------------------------------------------------------------
 
 
 @compiled
 def _instead_of_lying(o: Ints, mask: Ints, h: Floats, u: Floats) -> int:
     """Return BELIEVE or PASS where the rule would lie without it, else -1."""
-    if u[1] < h[_LIE] or _has_true_play(o, mask):
+    if h[_SHEDS] > 0 or u[1] < h[_LIE] or _has_true_play(o, mask):
         return -1
     if mask[act.BELIEVE] == 1 and _believes(o, h):
         return act.BELIEVE
@@ -287,8 +210,11 @@ def _has_true_play(o: Ints, mask: Ints) -> bool:
 @compiled
 def _believes(o: Ints, h: Floats) -> bool:
     """Say whether the rule, which does not challenge the last claim, takes it to be true."""
-    claimant, rank, count = _last_claim(o)
-    return h[_ODDS] >= 1 or chance_of_lie(o, count, rank, claimant) <= 1 - h[_ODDS]
+    claimant, rank, count = last_claim(o)
+    return (
+        h[_ODDS] >= 1
+        or chance_of_lie(o, count, rank, claimant, VOLUNTARY_LIE, 1.0, True) <= 1 - h[_ODDS]
+    )
 
 
 @compiled
@@ -299,7 +225,7 @@ def _waiting_helps(o: Ints) -> bool:
     ranks = int(o[obs.AT_NUM_RANKS])
     runs = o[obs.AT_PROGRESSION + values.UP] == 1 or o[obs.AT_PROGRESSION + values.DOWN] == 1
     for r in range(1, ranks):
-        if runs and o[obs.AT_OWN_HAND + r] > 0 and _turns_until_asked(o, r) < ranks:
+        if runs and o[obs.AT_OWN_HAND + r] > 0 and turns_until_asked(o, r) < ranks:
             return True
     return False
 
@@ -328,6 +254,8 @@ def _pick_or_lay(o: Ints, mask: Ints, h: Floats, u: Floats) -> int:
 
     A rule that always adds further cards picks from the lowest rank, so that none is in the way.
     """
+    if h[_SHEDS] > 0:
+        return shed(o, mask, h[_PLANS] > 0, h[_REMEMBERS] > 0)
     if h[_EXTRA] >= 1 and _first(mask, act.PICK, act.LAY) < act.LAY:
         return _first(mask, act.PICK, act.LAY)
     picked = 0
@@ -357,27 +285,9 @@ def _needed_last(o: Ints, mask: Ints, h: Floats, u: Floats) -> int:
     best, value = 0, -1.0
     for r in range(1, int(o[obs.AT_NUM_RANKS])):
         if mask[act.PICK + r] == 1:
-            need = float(_turns_until_asked(o, r))
+            need = float(turns_until_asked(o, r))
             if u[2] < h[_NOISE]:
                 need = (u[3] * 1009.0 * (r + 1)) % 1.0  # any of them, by the same draw
             if need > value:
                 best, value = r, need
     return best
-
-
-@compiled
-def _turns_until_asked(o: Ints, r: int) -> int:
-    """Return after how many of its turns a seat is asked for relative rank r, if nobody challenges.
-
-    Where the rank does not run, return a number that is larger the fewer of them it holds.
-    """
-    ranks, players = int(o[obs.AT_NUM_RANKS]), int(o[obs.AT_PLAYERS])
-    step = players
-    if o[obs.AT_PROGRESSION + values.DOWN] == 1:
-        step = ranks * players - players
-    elif o[obs.AT_PROGRESSION + values.UP] == 0:
-        return int(o[obs.AT_COPIES]) - int(o[obs.AT_OWN_HAND + r])
-    for turn in range(1, ranks):
-        if turn * step % ranks == r:
-            return turn
-    return ranks

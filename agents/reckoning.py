@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.counting import (
-    Floats,
+    VOLUNTARY_LIE,
     Ints,
     chance_of_lie,
     hypergeometric,
@@ -32,22 +32,25 @@ from cheat_env.state import (
     PROVEN,
     TALLIES,
 )
-from cheat_env.values import DOWN, FIRST_OUT, IMMUNE, UP
+from cheat_env.values import DOWN, IMMUNE, UP
 
 AT_RULES = obs.MEMORY.start["rules"]
 AT_FEWEST = obs.MEMORY.start["fewest"]
 AT_LAST_PLAY = AT_RULES + SHOWN.index("last_play")
-AT_END = AT_RULES + SHOWN.index("end")
 
-#: How often a seat is taken to lie when it could be honest, before it was seen to: mean and weight.
-LYING, LYING_WEIGHT = 0.1, 5.0
+#: How many claims that were turned up it takes to outweigh VOLUNTARY_LIE.
+LYING_WEIGHT = 5.0
 #: How often a seat is taken to challenge for no reason it can see: mean and weight.
 CALLING, CALLING_WEIGHT = 0.01, 100.0
-#: A claim that would end the deal is challenged where a lie is likelier than this.
+#: A claim that would let its author out is challenged where a lie is likelier than this.
 LAST_CHANCE = 0.02
 #: What a card of the pile counts for, beside a card shed, when a lie is found out; and when a true
 #: play makes another take it. Found by trial against `honest_guard` in the English game.
 PILE_LOST, PILE_GIVEN = 0.5, 0.3
+#: What a card counts for that a caught liar takes, shared among all who gain by it.
+LIAR_TAKES = 0.3
+#: How much rarer than by chance a seat lacks the rank it is asked for, where ranks run.
+SAVING = 0.1
 #: How many wrong cards a plan counts on shedding at a turn.
 SHED_A_TURN = 2
 
@@ -58,12 +61,12 @@ def challenge_pays(o: Ints, reads: bool, memory: bool) -> bool:
     claimant, rank, count = last_claim(o)
     if memory and not possible(o, count, rank, claimant):
         return True
-    lying = _lying(o, claimant, count) if reads else LYING
-    lie = chance_of_lie(o, count, rank, claimant, lying, memory)
-    if o[obs.AT_HAND_SIZES + claimant] == 0 and o[AT_END] == FIRST_OUT:
+    lying = _lying(o, claimant, count) if reads else VOLUNTARY_LIE
+    lie = chance_of_lie(o, count, rank, claimant, lying, SAVING, memory)
+    if o[obs.AT_HAND_SIZES + claimant] == 0:
         return lie > LAST_CHANCE
     pile = float(o[obs.AT_PILE_SIZE])
-    return lie * pile / (int(o[obs.AT_PLAYERS]) - 1) > (1 - lie) * pile
+    return lie * LIAR_TAKES * pile / (int(o[obs.AT_PLAYERS]) - 1) > (1 - lie) * pile
 
 
 @compiled
@@ -71,7 +74,7 @@ def _lying(o: Ints, seat: int, size: int) -> float:
     """Return how often a seat's claims of this size were lies where they were turned up."""
     at = obs.AT_TALLIES + (seat * CLAIM_SIZES + min(size, CLAIM_SIZES) - 1) * len(TALLIES)
     caught, proven = float(o[at + CAUGHT]), float(o[at + PROVEN])
-    return (caught + LYING * LYING_WEIGHT) / (caught + proven + LYING_WEIGHT)
+    return (caught + VOLUNTARY_LIE * LYING_WEIGHT) / (caught + proven + LYING_WEIGHT)
 
 
 @compiled

@@ -80,12 +80,30 @@ RULES = {
     "bluffer": Rule(
         Habits(lie=0.1, call=0.1), "honest, but lies and challenges by chance (lie=, call=)"
     ),
-    "counter": Rule(
+    "skeptic": Rule(
         Habits(odds=0.5, guard=1),
-        "honest_guard, and challenges where its count of the cards makes a lie likelier than odds=;"
-        " believes only where it makes it no likelier than 1 - odds",
+        "honest_guard, and challenges where its count of the cards makes a lie likelier than odds=",
+    ),
+    "odds": Rule(
+        Habits(weighs=1, sheds=1, remembers=0),
+        "challenges where the chance of a lie pays for the pile, and lays as many cards as it"
+        " expects to get away with, by its own hand and what lies on the table",
+    ),
+    "counter": Rule(Habits(weighs=1, sheds=1), "odds with everything that a seat may remember"),
+    "reader": Rule(
+        Habits(weighs=1, sheds=1, reads=1),
+        "counter, and reckons with how often each opponent was caught, by the size of the claim",
+    ),
+    "planner": Rule(
+        Habits(weighs=1, sheds=1, reads=1, plans=1),
+        "reader, and saves the cards that it will be asked for when it lays its last",
+    ),
+    "prudent": Rule(
+        Habits(needs=1), "honest, and challenges whenever it lacks the rank that it must claim next"
     ),
 }
+#: Rules that no training may meet, so that evaluation can tell what an agent does about strangers.
+HELD_OUT = ("odds", "reader", "planner", "prudent")
 NAMES = ("random", *RULES)
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
 

@@ -101,9 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--deals", type=int, default=200, help="deals of each game (200)")
     parser.add_argument("--seed", type=int, default=0, help="what deals are drawn from (0)")
     parser.add_argument(
-        "--players", type=int, help="seats; games that are not for so many are left out (default:"
-        " four, or the nearest number that the game allows)"
-    )  # fmt: skip
+        "--players",
+        type=int,
+        help="seats; games not made for so many are left out (four, or what comes nearest)",
+    )
     chosen = parser.parse_args(arguments)
     # A match cut to one deal is a house rule, and some of the games share the warned property.
     warnings.simplefilter("ignore", RulesWarning)

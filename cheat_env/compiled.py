@@ -6,6 +6,7 @@ import hashlib
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -18,16 +19,23 @@ F = TypeVar("F", bound=Callable[..., object])
 JIT = not cast(Any, numba).config.DISABLE_JIT
 
 
-def _digest() -> str:
-    """Return a hash of all sources of this package."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+@cache
+def _digest(folder: Path) -> str:
+    """Return a hash of all sources of a package."""
+    sources = sorted(folder.glob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-#: Compiled code holds what it calls, but the compiler's cache only looks at a function's own file:
-#: after a change elsewhere it would go on with the old rules. So the whole package is part of the
-#: stamp that a cached function must bear.
-SOURCES = _digest()
+def _stamp(function: Callable[..., object]) -> str:
+    """Return a hash of the packages that a function's compiled code comes from.
+
+    Compiled code holds what it calls, but the compiler's cache only looks at a function's own file:
+    after a change elsewhere it would go on with the old rules.
+    """
+    called = [v.py_func for v in function.__globals__.values() if hasattr(v, "py_func")]
+    files = [__file__, *(inner.__code__.co_filename for inner in (function, *called))]
+    folders = sorted({Path(file).parent for file in files})
+    return hashlib.sha256("".join(map(_digest, folders)).encode()).hexdigest()
 
 
 class _Cache(FunctionCache):
@@ -35,11 +43,11 @@ class _Cache(FunctionCache):
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        index = self._cache_file
-        index._source_stamp = (index._source_stamp, SOURCES)
+        index, stamp = self._cache_file, _stamp(function)
+        index._source_stamp = (index._source_stamp, stamp)
         # The index is written before the code: under a name of its own, code of other sources is
         # never taken for this one's by a process that starts between the two.
-        index._data_name_pattern = f"{SOURCES[:16]}.{index._data_name_pattern}"
+        index._data_name_pattern = f"{stamp[:16]}.{index._data_name_pattern}"
 
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:

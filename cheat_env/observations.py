@@ -219,6 +219,7 @@ AT_GONE = MEMORY.start["gone"]
 AT_BURNT_SIZE = MEMORY.start["burnt_size"]
 AT_PASSED = MEMORY.start["passed"]
 AT_SAFE_TURNS = MEMORY.start["safe_turns"]
+AT_NEXT_CHALLENGES = MEMORY.start["next_challenges"]
 AT_JOKERS = MEMORY.start["jokers"]
 AT_ASIDE = MEMORY.start["aside"]
 AT_FLAGS = AT_PLAYERS

@@ -23,7 +23,7 @@ def games(draw: st.DrawFn) -> tuple[Rules, int]:
     options: dict[str, Any] = {"players": [players, players]}
     options |= {name: draw(st.sampled_from(values.VALUES[name])) for name in FREE_CHOICES}
     options |= {"safe_turns": draw(st.sampled_from([0, 0, 0, 1, 2]))}
-    options |= {"max_plays": draw(st.sampled_from([1, 5, 40]))}
+    options |= {"max_plays": draw(st.sampled_from([100, 40, 5, 1]))}
     _draw_ranks(draw, options)
     _draw_cards(draw, options, players)
     _draw_answers(draw, options)

@@ -75,11 +75,11 @@ def family_positions() -> tuple[Position, ...]:
             if kept[kind] < 2 and (lottery.word >> 40) % 20 == 0:
                 kept[kind] += 1
                 found.append(here._replace(state=tables.state.copy()))
-            tables.step(np.array([_often_honest(lottery, tables.action_mask[0])]))
+            tables.step(np.array([often_honest(lottery, tables.action_mask[0])]))
     return tuple(found)
 
 
-def _often_honest(lottery: Lottery, mask: np.ndarray) -> int:
+def often_honest(lottery: Lottery, mask: np.ndarray) -> int:
     """Return a random legal action, every other time one that is no lie and no challenge."""
     action = lottery.choose(mask)
     wanted = [other for other in (act.ACCEPT, act.PASS, act.BELIEVE, act.PICK) if mask[other]]

@@ -11,13 +11,7 @@ from positions import mask, place, position, say
 from scipy.stats import hypergeom
 
 from agents import NAMES, Agent, load
-from agents.habits import (
-    DRAWS,
-    LIE_SIZES,
-    VOLUNTARY_LIE,
-    act_by_habits,
-    chance_of_lie,
-)
+from agents.habits import DRAWS, act_by_habits
 from cheat_env import Tables
 from cheat_env import actions as act
 from cheat_env.cards import JOKER, RANKS
@@ -37,7 +31,7 @@ HOUSE_RULES = {
     "mandatory": ("russian", 3, {"quads": "mandatory"}),
     "two_to_three": ("english", 4, {"cards_per_play": [2, 3]}),
 }
-HABITS = ("bluffer(lie=0.5, call=0.3, extra=0.5, mix=0.5, noise=0.5)", "counter(odds=0.2, guard=0)")
+HABITS = ("bluffer(lie=0.5, call=0.3, extra=0.5, mix=0.5, noise=0.5)", "honest(odds=0.2)")
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +151,7 @@ def test_random_gives_every_legal_action_the_same_chance() -> None:
 # --- Laying ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["honest", "honest_guard", "caller", "counter"])
+@pytest.mark.parametrize("name", ["honest", "honest_guard", "caller", "honest(odds=0.5)"])
 @pytest.mark.parametrize(
     ("hand", "rank", "laid"),
     [
@@ -294,6 +288,10 @@ def test_who_challenges_when(variant: str, players: int) -> None:
     assert np.array_equal(challenges["honest"], impossible)
 
 
+#: What one that counts believes of others (see `chance_of_lie`).
+VOLUNTARY_LIE, LIE_SIZES = 0.1, (0.7, 0.2, 0.1)
+
+
 def way_out(o: dict[str, np.ndarray]) -> tuple[float, int]:
     """Return the chance of a lie without the rank, and the ranks to choose from (`_choice`)."""
     shown, ranks = dict(zip(SHOWN, o["rules"], strict=True)), int(o["num_ranks"][0])
@@ -335,33 +333,29 @@ COUNTED += [("cheat_neighbours", 4), ("chui_niu", 3), ("bluff_bengal", 5), ("dub
 
 
 @pytest.mark.parametrize(("variant", "players"), COUNTED)
-def test_counter_counts(variant: str, players: int) -> None:
-    """The chance of a lie is Bayes' rule on a hypergeometric hand; counter acts on it."""
+def test_one_that_counts_challenges_by_its_odds(variant: str, players: int) -> None:
+    """The chance of a lie is Bayes' rule on a hypergeometric hand; `odds` says from where on."""
     observation, mask = seen(variant, players, 400)
     rows = np.flatnonzero(mask[:, act.CHALLENGE])[::7]
-    actions = load("counter(odds=0.4, certain=0, guard=0)").act(
-        observation[rows], mask[rows], np.random.default_rng(0)
-    )
-    challenged = actions == act.CHALLENGE
-    assert challenged.any() and not challenged.all()
-    for row, challenge in zip(observation[rows], challenged, strict=True):
+    chances = []
+    for row in observation[rows]:
         o = MEMORY.view(row)
         claimant, rank, count = (int(o["recent"][0, i]) for i in range(3))
-        chance = chance_of_lie(row, count, rank, claimant - 1)
-        assert chance == pytest.approx(expected_chance(o, count, rank, claimant - 1), abs=1e-9)
-        assert challenge == (chance > 0.4)
+        chances.append(expected_chance(o, count, rank, claimant - 1))
+    for odds in np.quantile(chances, (0.3, 0.6, 0.9)) - 1e-9:
+        counting = load(f"honest(odds={odds}, certain=0)")
+        actions = counting.act(observation[rows], mask[rows], np.random.default_rng(0))
+        assert np.array_equal(actions == act.CHALLENGE, np.array(chances) > odds)
 
 
-def test_counter_by_hand() -> None:
+def test_counting_by_hand() -> None:
     """Three of four sevens in the own hand; the claimant held 3 of the 9 other cards."""
     variant = {"base": "english", "deck": "7-9", "opening": "7"}
     hands = ["7 8 8", "7 7 7", "8 8 9", "9 9 9"]
     env = place(position(hands, 0, "7", (), variant), observation="memory")
     say(env, "0 plays 8")
-    row = env.observe(env.agent_selection)["observation"]
-    claimant, rank, count, *_ = MEMORY.view(row)["recent"][0]
     holds = 3 / 9
     lie = 0.7 * (1 - holds + 0.1 * holds)  # it must, or it chooses to; and then with one card
-    chance = chance_of_lie(row, int(count), int(rank), int(claimant) - 1)
-    assert chance == pytest.approx(lie / (lie + 0.9 * holds))
-    assert answer(env, "counter") == act.CHALLENGE
+    chance = lie / (lie + 0.9 * holds)
+    assert answer(env, f"honest(odds={chance - 1e-9})") == act.CHALLENGE
+    assert answer(env, f"honest(odds={chance + 1e-9})") == act.ACCEPT

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from positions import mask, place, position, say, table_of
 
 from agents import NAMES, load
-from agents.habits import DRAWS, Habits, act_by_habits, chance_of_lie
+from agents.habits import DRAWS, Habits, act_by_habits
 from cheat_env import Rules, RulesWarning, Tables, variants
 from cheat_env import actions as act
 from cheat_env.cards import JOKER, format_cards
@@ -180,7 +180,7 @@ SIX = "bluff_bengal"  # one rank, up to six cards, jokers, passing, and burnt pi
     [
         ("honest", "7 7 Jo 3", "7 7"),
         ("honest", "Jo Jo 3 8", "Jo"),
-        ("counter", "Jo 3 8", "Jo"),
+        ("honest(odds=0.5)", "Jo 3 8", "Jo"),
         ("honest", "3 8 8", "3"),
         ("dumper", "7 7 Jo 3", "7 7 3 Jo"),
         ("dumper", "7 2 3 4 5 8 Jo", "7 8 2 3 4 5"),
@@ -290,7 +290,7 @@ def test_announcing(name: str, hand: str, rules: dict[str, Any], laid: str) -> N
         ("caller", "6 9", "challenge"),
         ("dumper", "6 9", "6 9"),
         ("honest(lie=1)", "6 9", "6"),
-        ("counter", "6 9", "believe"),
+        ("honest(odds=0.5)", "6 9", "believe"),
     ],
 )
 def test_believing(name: str, hand: str, laid: str) -> None:
@@ -305,17 +305,15 @@ def test_what_is_impossible_is_not_believed() -> None:
     assert play(table(hands, None, "veryu", "0 plays 4 5 8 as 10")) == "challenge"
 
 
-def test_one_that_counts_believes_what_it_takes_to_be_true() -> None:
-    """With odds=c it challenges above c, believes up to 1 - c, and lies where it can't say."""
-    hands = "10 10 4 / 6 9 / J 3 7 / Q 2"
-    env = table(hands, None, "veryu", "0 plays 10 10 as 10")
-    row = env.observe(env.agent_selection)["observation"]
-    claimant, rank, count, *_ = map(int, MEMORY.view(row)["recent"][0])
-    chance = chance_of_lie(row, count, rank, claimant - 1)
-    assert 0.02 < chance < 0.4
-    assert play(env, f"counter(odds={chance - 0.01}, guard=0)") == "challenge"
-    assert play(env, f"counter(odds={1 - chance - 0.01}, guard=0)") == "believe"
-    assert play(env, f"counter(odds={1 - chance + 0.01}, guard=0)") == "6"
+@pytest.mark.parametrize(("odds", "done"), [(0.05, "challenge"), (0.8, "believe"), (0.95, "6")])
+def test_one_that_counts_believes_what_it_takes_to_be_true(odds: float, done: str) -> None:
+    """With odds=c it challenges above c, believes up to 1 - c, and lies where it can't say.
+
+    Two of four tens among three of 50 cards: 276/19600. A liar by choice might have named any of
+    13 ranks, and two cards: 0.1 x 0.2/13. Together that makes a lie 11 %.
+    """
+    env = table("10 10 4 / 6 9 / J 3 7 / Q 2", None, "veryu", "0 plays 10 10 as 10")
+    assert play(env, f"honest(odds={odds})") == done
 
 
 def test_own_burnt_cards_are_counted() -> None:
@@ -359,7 +357,7 @@ def test_cards_that_left_the_game_face_up_are_counted() -> None:
     assert answer(env) == act.BELIEVE
 
 
-@pytest.mark.parametrize("name", ["honest", "caller", "counter"])
+@pytest.mark.parametrize("name", ["honest", "caller", "honest(odds=0.5)"])
 def test_nobody_challenges_in_vain(name: str) -> None:
     """A liar that would lead again with the same rank and cards is let go, but not out."""
     held = "7 7 7 7 2 / K Q"

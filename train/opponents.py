@@ -29,7 +29,7 @@ class Seating:
     Attributes:
         kind: int8 (n,), SELF_PLAY, RANDOM_RULES, FIXED_RULES or AGENTS.
         learner: bool (n, seats), the seats that the learner plays.
-        habits: float64 (n, seats, 8), the habits of the others.
+        habits: float64 (n, seats, habits), the habits of the others.
         agent: int64 (n, seats), place in `agents` of who plays the seat, or BY_HABITS.
         agents: those of the config's agents that are more than habits.
         which: int64 (n,), place of the table's opponents in `names`.
