@@ -136,7 +136,7 @@ TestAnyGame = AnyGame.TestCase
 
 
 @settings(
-    max_examples=400,
+    max_examples=250,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

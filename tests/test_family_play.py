@@ -12,7 +12,9 @@ from playing import Chooser
 from positions import position, results, same
 
 from cheat_env import Rules, Tables, env, raw_env, variants
+from cheat_env.cards import format_cards
 from cheat_env.dealing import match_winners
+from cheat_env.observations import MEMORY, encode, view
 from cheat_env.records import Replay
 from cheat_env.state import OVER
 
@@ -234,6 +236,51 @@ def test_a_leader_that_is_out_is_followed(name: str, leader: int) -> None:
         assert replay.move(move) is None
     assert replay.table["out"][:4].tolist() == [1, 0, 0, 0]
     assert replay.table["turn"] == leader
+
+
+# --- What is seen of cards that leave the game ----------------------------------------------------
+
+
+def seen(replay: Replay, seat: int) -> dict[str, Any]:
+    """Return what a seat observes, cards in words."""
+    out = np.empty(MEMORY.size, np.int8)
+    encode(replay.table, replay.options, seat, out)
+    cards = {}
+    for name in ("gone", "own_burnt", "own_pile"):
+        counts, base = view(out)[name].copy(), max(int(replay.table["rank"]), 0)
+        counts[: len(replay.deck)] = np.roll(counts[: len(replay.deck)], base)
+        cards[name] = format_cards(counts, replay.deck)
+    return cards | {"burnt": int(view(out)["burnt_size"][0])}
+
+
+def test_a_believed_group_is_seen_and_the_pile_below_is_not() -> None:
+    """G10: the group leaves the game face up, what lay below it unseen but for who laid it."""
+    start = position(["10 10 4", "6 9", "J 3", "Q 2"], 0, "10", [(2, "K 5"), (1, "7")], "veryu")
+    replay = Replay(start)
+    for move in ("0 plays 10 10", "1 believes"):
+        assert replay.move(move) is None
+    for seat, own in enumerate(("", "7", "5 K", "")):
+        assert seen(replay, seat) == {"gone": "10 10", "own_burnt": own, "own_pile": "", "burnt": 3}
+
+
+def test_a_burnt_pile_is_seen_by_nobody() -> None:
+    """G8: all of it leaves the game unseen, the last group too; who laid a card remembers it."""
+    start = position(["Q 3", "8 5", "6 9 K"], 0, "Q", [(2, "K A")], "bluff_honest")
+    replay = Replay(start)
+    for move in ("0 plays 3", "1 passes", "2 passes"):
+        assert replay.move(move) is None
+    for seat, own in enumerate(("3", "", "K A")):
+        assert seen(replay, seat) == {"gone": "", "own_burnt": own, "own_pile": "", "burnt": 3}
+
+
+def test_a_spent_joker_is_seen() -> None:
+    """G4: jokers of a true group that was challenged leave the game face up."""
+    rules = {"base": "english", "jokers": 2, "joker_spent": "removed"}
+    replay = Replay(position(["7 Jo 4", "5 9", "K"], 0, "7", [(2, "Jo")], rules))
+    for move in ("0 plays 7 Jo", "1 challenges"):
+        assert replay.move(move) is None
+    for seat in range(3):
+        assert seen(replay, seat) == {"gone": "Jo", "own_burnt": "", "own_pile": "", "burnt": 0}
 
 
 # --- Matches --------------------------------------------------------------------------------------

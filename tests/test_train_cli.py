@@ -199,6 +199,8 @@ def test_print_config_shows_every_key(capsys: pytest.CaptureFixture[str]) -> Non
         (["--learner.learning_rate=-1"], "learner.learning_rate"),
         (["--opponents.random_rules=0.9", "--opponents.fixed_rules=0.2"], "opponents"),
         (["--opponents.fixed=[honset]"], "'honset'"),
+        (["--opponents.fixed=[planner]"], "held out"),
+        (["--opponents.agents=['reader(lie=0.1)']"], "held out"),
         (["--game.variant=poker"], "'poker'"),
         (["--game.num_players=9"], "num_players 9"),
         (["--game.num_players=2"], "num_players 2"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from agents import AgentError, load
 from cheat_env import RulesError
 from train.config import INTERRUPTED, Config, ConfigError, fail, parse
+from train.opponents import refuse_held_out
 from train.run import Run
 from train.tables import wide_console
 
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config, resume = parse(words)
         if resume is None and not config.name:
             config = replace(config, name=_free_name(config))
+        refuse_held_out(config.opponents)
         for name in config.evaluation.against:
             load(name)
         run = Run(config, resume is not None, console)

@@ -121,7 +121,9 @@ class Opponents:
     late_random_rules: float = 0.3
     late_fixed_rules: float = 0.4
     late_agent_share: float = 0.0
-    fixed: tuple[str, ...] = ("honest", "honest_guard", "caller", "dumper", "bluffer", "counter")
+    fixed: tuple[str, ...] = (
+        *("honest", "honest_guard", "caller", "dumper", "bluffer", "skeptic", "counter"),
+    )
     agents: tuple[str, ...] = ()
     agents_alike: float = 1.0
 
@@ -136,7 +138,9 @@ class Evaluation:
         seed: what the deals are drawn from.
     """
 
-    against: tuple[str, ...] = ("random", "honest", "honest_guard", "caller", "dumper", "counter")
+    against: tuple[str, ...] = (
+        *("random", "honest", "honest_guard", "caller", "dumper", "skeptic", "counter", "planner"),
+    )
     deals: int = 250
     seed: int = 1
 

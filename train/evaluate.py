@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from pathlib import Path
@@ -200,6 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = None
     try:
         evaluation, agents = _read(options)
+        if options.report:
+            write_report = _reporter(options.out)
         if options.out:
             kept = Kept(options.out / "partial.jsonl", fingerprint(evaluation))
             if kept.results:
@@ -218,6 +220,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write(document, options.out)
         kept.remove()
         console.print(f"written to {options.out}/evaluation.json and evaluation.md")
+        if options.report:
+            for path in write_report(document, options.out):
+                console.print(f"written to {path}")
     console.print(f"{time.monotonic() - began:.1f} s")
     return 0
 
@@ -246,7 +251,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=1, help="what all chance comes from (default 1)")
     add("--workers", type=int, default=_cores(), help="processes (default: one a core)")
     add("--out", type=Path, metavar="DIR", help="where to write JSON and Markdown")
+    add("--report", action="store_true", help="write report.html and report.md there too")
     return parser
+
+
+def _reporter(directory: Path | None) -> Callable[[dict[str, Any], Path], list[Path]]:
+    """Return what writes reports; refuses before anything is played where that can't be."""
+    if directory is None:
+        raise RequestError("--report: give --out too")
+    try:
+        from train.report import write_report  # its libraries are an extra
+    except ModuleNotFoundError as error:
+        raise RequestError(f"--report: needs {error.name}; install cheat-env[report]") from None
+    return write_report
 
 
 def _cores() -> int:

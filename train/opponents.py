@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from agents import Agent, load
 from agents.habits import DRAWS, Habits, act_by_habits
-from agents.registry import RULES, HabitAgent
+from agents.registry import HELD_OUT, RULES, HabitAgent
 from cheat_env.observations import layout
 from train.config import ConfigError, Opponents
 
@@ -21,6 +21,13 @@ SELF_PLAY, RANDOM_RULES, FIXED_RULES, AGENTS = range(4)
 ALIKE = 0.65
 #: Who acts by the habits of its seat: all of these act in one compiled call.
 BY_HABITS = -1
+
+
+def refuse_held_out(opponents: Opponents) -> None:
+    """Raise `ConfigError` for a rule that no training may meet (see `agents.registry`)."""
+    for name in (*opponents.fixed, *opponents.agents):
+        if name.partition("(")[0].strip() in HELD_OUT:
+            raise ConfigError(f"opponents {name!r}: held out for evaluation, for no training")
 
 
 class Seating:
