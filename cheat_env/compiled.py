@@ -26,7 +26,7 @@ def _digest(folder: Path) -> str:
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-def _stamp(function: Callable[..., object]) -> str:
+def stamp(function: Callable[..., object]) -> str:
     """Return a hash of the packages that a function's compiled code comes from.
 
     Compiled code holds what it calls, but the compiler's cache only looks at a function's own file:
@@ -43,11 +43,11 @@ class _Cache(FunctionCache):
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        index, stamp = self._cache_file, _stamp(function)
-        index._source_stamp = (index._source_stamp, stamp)
+        index, sources = self._cache_file, stamp(function)
+        index._source_stamp = (index._source_stamp, sources)
         # The index is written before the code: under a name of its own, code of other sources is
         # never taken for this one's by a process that starts between the two.
-        index._data_name_pattern = f"{stamp[:16]}.{index._data_name_pattern}"
+        index._data_name_pattern = f"{sources[:16]}.{index._data_name_pattern}"
 
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:

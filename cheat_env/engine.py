@@ -319,7 +319,6 @@ def _lead(table: Table, options: Options) -> None:
     if table.out[seat] > 0:
         seat = _next_active(table, options, seat)
     table.passes = 0
-    table.passed[:] = 0
     begin_turn(table, options, seat)
 
 

@@ -52,7 +52,8 @@ def remove_pile(table: Table, options: Options) -> None:
 
 @compiled
 def _clear_pile(table: Table) -> None:
-    """Leave nothing on the table."""
+    """Leave nothing on the table; who was out of the round is so no longer (G6)."""
+    table.passed[:] = 0
     table.pile_size = 0
     table.group_size = 0
     table.claimed[:] = 0

@@ -17,7 +17,7 @@ from cheat_env.engine import apply, legal_actions
 from cheat_env.observations import AT_PICKED, encode, layout
 from cheat_env.options import Options
 from cheat_env.rules import Rules
-from cheat_env.state import OVER, State, allocate, records
+from cheat_env.state import OVER, State, Table, allocate, records
 
 #: Found by `first_illegal` where every action is legal.
 ALL_LEGAL = -1
@@ -88,14 +88,35 @@ def first_illegal(state: State, arrays: Arrays, actions: NDArray[np.int64]) -> i
 
 
 @compiled
-def start_tables(state: State, game: Game, auto_reset: bool) -> None:
+def deal_on(table: Table, options: Options, reward: NDArray[np.float32]) -> bool:
+    """Deal on where a deal is over; says whether its match is over instead.
+
+    What deals pay that are over as soon as they are dealt (G12) is added to `reward`, (seats,).
+    """
+    while table.phase == OVER:
+        if match_over(table, options):
+            return True
+        next_deal(table, options)
+        for s in range(len(reward)):
+            reward[s] += table.reward[s]
+    return False
+
+
+@compiled
+def start_tables(state: State, game: Game, arrays: Arrays, auto_reset: bool) -> None:
     """Deal the match that each table names, or with `auto_reset` the first that is not over."""
     options = game[0]
     for t in range(len(state)):
-        table = state[t]
+        table, reward = state[t], arrays.reward[t]
         start_match(table, options)
-        while table.phase == OVER and (auto_reset or not match_over(table, options)):
+        for s in range(len(reward)):
+            reward[s] = table.reward[s]
+        arrays.truncated[t] = False
+        arrays.terminated[t] = deal_on(table, options, reward)
+        while arrays.terminated[t] and auto_reset:
             next_deal(table, options)
+            reward[:] = 0
+            arrays.terminated[t] = deal_on(table, options, reward)
 
 
 @compiled
@@ -118,13 +139,7 @@ def step_tables(
         apply(table, options, int(actions[t]))
         for s in range(reward.shape[1]):
             reward[t, s] = table.reward[s]
-        ended = False
-        while table.phase == OVER and not ended:
-            ended = match_over(table, options)
-            if not ended:
-                next_deal(table, options)
-                for s in range(reward.shape[1]):  # a deal can be over as soon as it is dealt
-                    reward[t, s] += table.reward[s]
+        ended = deal_on(table, options, reward[t])
         arrays.truncated[t] = ended and bool(table.truncated)
         arrays.terminated[t] = ended and not bool(table.truncated)
         while table.phase == OVER and auto_reset:
@@ -253,19 +268,12 @@ class Tables:
         self.state["match"] = 0 if deals is None else _numbers("deals", deals)
         own = np.arange(self.num_tables)
         self.state["number"] = own if numbers is None else _numbers("numbers", numbers)
-        start_tables(self.state, self.game, self.auto_reset)
-        self._show()
-        over = self.state["phase"] == OVER  # as soon as it was dealt (G12), without auto_reset
-        self.arrays.terminated[:] = over
-        self.arrays.reward[over] = self.state["reward"][over, : self.num_players]
+        start_tables(self.state, self.game, self.arrays, self.auto_reset)
+        observe_tables(self.state, self.game, self.arrays)
 
     def take_over(self, state: State) -> None:
         """Put every table into a position copied from the `state` of other tables of this game."""
         self.state[:] = state
-        self._show()
-
-    def _show(self) -> None:
-        """Bring the arrays to positions that no step has led to."""
         self.arrays.reward[:] = 0
         self.arrays.terminated[:] = False
         self.arrays.truncated[:] = False

@@ -19,7 +19,7 @@ from cheat_env.actions import NUM_ACTIONS
 from cheat_env.observations import MEMORY, TABLE
 from cheat_env.records import Replay, dump
 from cheat_env.render import ansi
-from cheat_env.rules import OPTION_FIELDS
+from cheat_env.rules import OPTION_FIELDS, spelled, variants
 
 UNITS = {"call": "us", "threads2": "x", "start": "s"}
 CARDS = ["A 9 9", "2 5", "3 6"]
@@ -46,7 +46,7 @@ def test_rules_lists_the_games(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a name, one line a game."""
     code, printed, said = run(capsys, "rules")
     assert (code, said) == (0, "")
-    assert [line.split()[0] for line in printed.splitlines()] == list(VARIANTS)
+    assert [line.split()[0] for line in printed.splitlines()] == variants()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -56,7 +56,7 @@ def test_rules_explains_a_game(capsys: pytest.CaptureFixture[str], variant: str)
     assert (code, said) == (0, "")
     assert printed.startswith(f"{variant}: ")
     for option in OPTION_FIELDS:
-        assert f"\n  {option.name}: " in printed
+        assert f"\n  {spelled(option.name)}: " in printed
     assert "\nSources:\n  " in printed
 
 

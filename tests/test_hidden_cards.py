@@ -16,9 +16,10 @@ from cheat_env import Rules, raw_env, variants
 from cheat_env import actions as act
 from cheat_env.cards import JOKER
 from cheat_env.engine import legal_actions
-from cheat_env.observations import LAYOUTS, TABLE, text, view
+from cheat_env.observations import LAYOUTS, TABLE, view
 from cheat_env.render import ansi
 from cheat_env.state import ANNOUNCE, PLAY, QUADS
+from cheat_env.words import text
 
 #: How many exchanges are tried for each seat of each position.
 SWAPS = 8

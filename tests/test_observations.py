@@ -14,7 +14,7 @@ from random_positions import Position, family_positions, observed, players_of, p
 from cheat_env import Rules, Tables, raw_env
 from cheat_env.cards import RANKS
 from cheat_env.engine import base_rank
-from cheat_env.observations import LAYOUTS, MEMORY, TABLE, TRUTH, Layout, layout, text, view
+from cheat_env.observations import LAYOUTS, MEMORY, TABLE, TRUTH, Layout, layout, view
 from cheat_env.options import SHOWN
 from cheat_env.state import (
     ANNOUNCE,
@@ -29,6 +29,7 @@ from cheat_env.state import (
     allocate,
 )
 from cheat_env.values import PROGRESSIONS, QUAD_RULES, VALUES
+from cheat_env.words import text
 
 # --- Layout ---------------------------------------------------------------------------------------
 
