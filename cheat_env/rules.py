@@ -290,7 +290,10 @@ def _known(options: Mapping[Any, Any]) -> dict[str, Any]:
             close = get_close_matches(str(name), shown, 1)
             hint = f"did you mean {close[0]}?" if close else f"the options are {', '.join(shown)}"
             raise RulesError(f"rule option {name!r}: unknown; {hint}")
-    return {SPELLINGS.get(name, name): value for name, value in options.items()}
+    known = {SPELLINGS.get(name, name): value for name, value in options.items()}
+    if len(known) < len(options):
+        raise RulesError(f"rule options {', '.join(SPELLINGS)}: given twice, under both spellings")
+    return known
 
 
 def _dealt_each(value: Any) -> Any:

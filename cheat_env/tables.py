@@ -109,14 +109,19 @@ def start_tables(state: State, game: Game, arrays: Arrays, auto_reset: bool) -> 
     for t in range(len(state)):
         table, reward = state[t], arrays.reward[t]
         start_match(table, options)
-        for s in range(len(reward)):
-            reward[s] = table.reward[s]
         arrays.truncated[t] = False
-        arrays.terminated[t] = deal_on(table, options, reward)
+        arrays.terminated[t] = _pay_and_deal_on(table, options, reward)
         while arrays.terminated[t] and auto_reset:
             next_deal(table, options)
-            reward[:] = 0
-            arrays.terminated[t] = deal_on(table, options, reward)
+            arrays.terminated[t] = _pay_and_deal_on(table, options, reward)
+
+
+@compiled
+def _pay_and_deal_on(table: Table, options: Options, reward: NDArray[np.float32]) -> bool:
+    """Write what the deal just dealt pays, mostly nothing, and `deal_on`."""
+    for s in range(len(reward)):
+        reward[s] = table.reward[s]
+    return deal_on(table, options, reward)
 
 
 @compiled

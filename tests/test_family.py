@@ -273,3 +273,9 @@ def _with(name: str, value: Any) -> Rules | None:
 
 
 BASES = ("bluff_bengal", "veryu", "berishi", "dubito_two_left", "idi", "chui_niu", "english")
+
+
+def test_an_option_under_both_spellings_is_refused() -> None:
+    """Neither of two values may win in silence."""
+    with pytest.raises(RulesError, match="pass: given twice"):
+        Rules.load("mogeln", **{"pass": "allowed", "passing": "none"})

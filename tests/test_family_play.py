@@ -203,6 +203,15 @@ def test_rewards_of_deals_decided_at_the_deal_are_paid() -> None:
     assert tables.reward == pytest.approx(expected)
 
 
+def test_rewards_at_a_start_are_those_of_the_match_that_is_shown() -> None:
+    """G12: matches that were over as dealt are skipped; what the shown one paid so far is there."""
+    tables = Tables(TINY, 3, 400, seed=1, deals=3)
+    won = tables.state["score"][:, :3]
+    assert (tables.state["match"] > 0).any() and won.any()
+    expected = won - (won.sum(axis=1, keepdims=True) - won) / 2
+    assert tables.reward == pytest.approx(expected)
+
+
 # --- Leaders --------------------------------------------------------------------------------------
 
 #: After seat 0 was challenged by seat 2: who leads after a lie, and after a true play.
