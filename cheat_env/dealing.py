@@ -69,9 +69,8 @@ def next_deal(table: Table, options: Options) -> None:
 def _start_deal(table: Table, options: Options) -> None:
     """Deal the cards and give the lead to the dealer's left, or to the dealer (A5, C4)."""
     _clear(table)
-    attempt = 0
-    _deal_cards(table, options, attempt)
-    while options.quads == REDEAL and _holds_quads(table, options):  # G12
+    attempt = -1
+    while attempt < 0 or (options.quads == REDEAL and _holds_quads(table, options)):  # G12
         attempt += 1
         _deal_cards(table, options, attempt)
     table.rank = options.opening
@@ -100,12 +99,12 @@ def _holds_quads(table: Table, options: Options) -> bool:
 def _discard_dealt_quads(table: Table, options: Options, starter: int) -> None:
     """Take the complete sets out of all hands; who has no card left is out (G12)."""
     players = int(options.players)
-    for turn in range(players):
-        seat = (starter + turn) % players
-        discard_quads(table, options, seat)
-    for turn in range(players):
-        seat = (starter + turn) % players
-        if table.hand_size[seat] == 0 and table.phase != OVER:
+    for turn in range(2 * players):
+        table.turn = (starter + turn) % players
+        seat = int(table.turn)
+        if turn < players:
+            discard_quads(table, options, seat)
+        elif table.hand_size[seat] == 0 and table.phase != OVER:
             go_out(table, options, seat)
 
 
