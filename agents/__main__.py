@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from agents.habits import Habits
-from agents.registry import RULES
+from agents.registry import HELD_OUT, RULES
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if changed:
             print(f"{'':13} {', '.join(changed)}")
     print(f"\nHabits, each from 0 to 1, as in bluffer(lie=0.2): {', '.join(Habits._fields)}")
+    print(f"Held out from all training, for evaluation: {', '.join(HELD_OUT)}")
 
 
 if __name__ == "__main__":

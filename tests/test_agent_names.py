@@ -15,7 +15,7 @@ from stable_baselines3 import PPO
 from agents import NAMES, Agent, AgentError, load
 from agents import __main__ as listing
 from agents.habits import Habits
-from agents.registry import RULES, HabitAgent
+from agents.registry import HELD_OUT, RULES, HabitAgent
 from cheat_env import Tables
 from cheat_env.observations import LAYOUTS
 from train.selfplay import new_model
@@ -136,8 +136,9 @@ def test_a_foreign_file_is_no_agent(kind: str, tmp_path: Path, model: str) -> No
 
 
 def test_the_command_lists_every_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """`python -m agents` has a line for each name and tells every habit."""
+    """`python -m agents` has a line for each name, tells every habit, and what is held out."""
     listing.main([])
-    printed = capsys.readouterr().out
-    assert [line.split()[0] for line in printed.splitlines() if line[:1].isalpha()][:-1] == [*NAMES]
-    assert all(habit in printed.splitlines()[-1] for habit in Habits._fields)
+    *lines, habits, held_out = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line[:1].isalpha()] == [*NAMES]
+    assert all(habit in habits for habit in Habits._fields)
+    assert len(HELD_OUT) >= 4 and all(name in held_out for name in HELD_OUT)

@@ -198,7 +198,9 @@ def test_the_library_opens_and_plays_a_saved_model(tmp_path: Path) -> None:
     for deterministic in (False, True):
         for _ in range(60):
             actions, _ = model.predict(
-                tables.observation, action_masks=tables.action_mask, deterministic=deterministic
+                tables.observation,
+                action_masks=tables.action_mask.copy(),
+                deterministic=deterministic,
             )
             assert tables.action_mask[np.arange(16), actions].all()
             tables.step(actions)
