@@ -35,3 +35,17 @@ class Agent(Protocol):
         All chance comes from `rng`, so that equal generators give equal actions.
         """
         ...
+
+
+@runtime_checkable
+class Mixing(Agent, Protocol):
+    """A player that can tell with which probabilities it acts."""
+
+    def probabilities(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action, (n, 46), for observations (n, D), masks (n, 46).
+
+        `act` draws from them. Those of a row add up to 1, and are 0 where the mask is.
+        """
+        ...

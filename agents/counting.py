@@ -16,7 +16,7 @@ from cheat_env import observations as obs
 from cheat_env import values
 from cheat_env.cards import JOKER, NUM_RANKS, SLOTS
 from cheat_env.compiled import compiled
-from cheat_env.options import SHOWN
+from cheat_env.options import MAX_CARDS, SHOWN
 
 #: An observation or a mask; habits or draws.
 Ints: TypeAlias = NDArray[np.int8]
@@ -29,6 +29,8 @@ AT_PASSING, AT_BELIEVE = (
 #: many cards (1, 2, 3 and more) a lie has.
 VOLUNTARY_LIE = 0.1
 LIE_SIZES = (0.7, 0.2, 0.1)
+#: Logarithms of the factorials of 0 to the most cards of a deck.
+LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(MAX_CARDS + 1)])
 
 
 @compiled
@@ -159,7 +161,7 @@ def hypergeometric(cards: int, good: int, drawn: int, hits: int) -> float:
 
 @compiled
 def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+    return float(LOG_FACTORIAL[n] - LOG_FACTORIAL[k] - LOG_FACTORIAL[n - k])
 
 
 @compiled

@@ -77,6 +77,8 @@ class Habits(NamedTuple):
 DRAWS = 4
 _LIE, _CALL, _CERTAIN, _GUARD, _ODDS, _EXTRA, _MIX, _NOISE = range(8)
 _WEIGHS, _SHEDS, _REMEMBERS, _READS, _PLANS, _NEEDS = range(8, len(Habits()))
+#: In how many steps the draw is taken that mixes cards up, where chances are asked for.
+NOISE_STEPS = 16
 #: Places in an observation: the fewest cards of a play, and the values of some options.
 AT_FEWEST = obs.MEMORY.start["fewest"]
 AT_ALL_PASS, AT_LIE_LEADER, AT_AFTER_CHALLENGE = (
@@ -97,11 +99,27 @@ def act_by_habits(
     """Write an action for every row that `acts`: habits (n, 14), draws (n, 4) in 0 .. 1."""
     for i in range(len(acts)):
         if acts[i]:
-            actions[i] = _decide(observation[i], mask[i], habits[i], draws[i])
+            actions[i] = decide(observation[i], mask[i], habits[i], draws[i])
+
+
+def draws_between(habits: Floats) -> tuple[Floats, Floats]:
+    """Return draws (k, 4), one for every outcome that they can have, and the chance of each (k,).
+
+    A rule compares its draws with its habits, and the first also names one of the ranks. The last
+    only mixes the cards up that it lies with; it is taken in equal steps.
+    """
+    among = np.concatenate(([0.0, 1.0], habits[[_LIE, _CALL, _EXTRA, _MIX, _NOISE]]))
+    steps = np.linspace(0, 1, 1 + (NOISE_STEPS if habits[_NOISE] > 0 else 1))
+    ranks = np.linspace(0, 1, 1 + NUM_RANKS)
+    cuts = [np.unique(c) for c in (np.concatenate((among, ranks)), among, among, steps)]
+    middles = np.meshgrid(*((c[1:] + c[:-1]) / 2 for c in cuts), indexing="ij")
+    widths = np.meshgrid(*map(np.diff, cuts), indexing="ij")
+    return np.stack(middles, axis=-1).reshape(-1, DRAWS), np.prod(widths, axis=0).ravel()
 
 
 @compiled
-def _decide(o: Ints, mask: Ints, h: Floats, u: Floats) -> int:
+def decide(o: Ints, mask: Ints, h: Floats, u: Floats) -> int:
+    """Return the action of one row: habits (14,), draws (4,)."""
     if mask[act.CHALLENGE] == 1 and _suspects(o, h, u) and not _in_vain(o):
         return act.CHALLENGE
     if mask[act.ACCEPT] == 1:
@@ -146,12 +164,6 @@ def _suspects(o: Ints, h: Floats, u: Floats) -> bool:
         h[_ODDS] < 1
         and chance_of_lie(o, count, rank, claimant, VOLUNTARY_LIE, 1.0, True) > h[_ODDS]
     )
-
-
-@compiled
-def _lies_naively(o: Ints, count: int, rank: int, claimant: int) -> float:
-    """Return the chance of a lie where hands are taken to be dealt at random."""
-    return chance_of_lie(o, count, rank, claimant, VOLUNTARY_LIE, 1.0, True)
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,44 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
+from torch.nn import functional
 
 from agents.base import AgentError
+from agents.shipped import MASKED, prior, sample
 from cheat_env import observations as obs
 from cheat_env.actions import NUM_ACTIONS
 
-#: Logits of masked actions.
-MASKED = -1e8
-#: The value that a network starts from: this much for every 13 cards that a seat holds fewer than
-#: the mean of the others. Without it, self-play begins in games that never end.
-VALUE_PRIOR = 0.5
-PRIOR_CARDS = 13.0
+
+class Dense(nn.Module):
+    """Dense layers with ReLU on numbers that are scaled by their usual size.
+
+    Args:
+        scale: float32 (D,), the usual size of each number.
+        hidden: widths of the layers.
+    """
+
+    def __init__(self, scale: NDArray[np.float32], hidden: tuple[int, ...]) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.from_numpy(1 / scale), persistent=False)
+        sizes = (len(scale), *hidden)
+        self.layers = nn.ModuleList(nn.Linear(*ends) for ends in pairwise(sizes))
+
+    def forward(self, numbers: torch.Tensor, columns: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the last layer (n, hidden) for numbers (n, D), or for those `columns` of them.
+
+        Numbers that are 0 in every row change nothing, so whoever knows them can leave them out.
+        """
+        first, *rest = self.layers
+        weight = first.weight * self.scale
+        weight = weight if columns is None else weight.index_select(1, columns)
+        found = functional.relu(functional.linear(numbers, weight, first.bias))
+        for layer in rest:
+            found = functional.relu(layer(found))
+        return found
 
 
 class Torso(BaseFeaturesExtractor):
-    """Scaled observation, dense layers for policy and value, and the value prior as a feature.
+    """Dense layers for policy and value, and the value prior as one more feature.
 
     Args:
         observation_space: Box of int8 (D,), `table` or `memory`.
@@ -36,27 +60,16 @@ class Torso(BaseFeaturesExtractor):
 
     def __init__(self, observation_space: gymnasium.spaces.Box, hidden: tuple[int, ...]) -> None:
         super().__init__(observation_space, hidden[-1] + 1)
-        size = observation_space.shape[0]
-        scale = obs.MEMORY.per_number("scale")[:size].astype(np.float32)
-        self.register_buffer("scale", torch.from_numpy(1 / scale), persistent=False)
-        layers: list[nn.Module] = []
-        for width in hidden:
-            layers += [nn.Linear(size, width), nn.ReLU()]
-            size = width
-        self.layers = nn.Sequential(*layers)
+        self.dense = Dense(usual_sizes(observation_space.shape[0]), hidden)
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         """Return features (n, hidden + 1) of observations (n, D)."""
-        features = self.layers(observation * self.scale)
-        return torch.cat((features, self._prior(observation)), dim=1)
+        return torch.cat((self.dense(observation), prior(observation)[:, None]), dim=1)
 
-    @staticmethod
-    def _prior(observation: torch.Tensor) -> torch.Tensor:
-        players = observation[:, obs.AT_PLAYERS]
-        hands = observation[:, obs.AT_HAND_SIZES : obs.AT_HAND_SIZES + obs.MAX_SEATS]
-        own = hands[:, 0]
-        others = (hands.sum(dim=1) - own) / (players - 1).clamp(min=1)
-        return (VALUE_PRIOR * (others - own) / PRIOR_CARDS)[:, None]
+
+def usual_sizes(size: int) -> NDArray[np.float32]:
+    """Return what to scale the first `size` numbers of an observation by, float32 (size,)."""
+    return obs.MEMORY.per_number("scale")[:size].astype(np.float32)
 
 
 class CheatPolicy(MaskableActorCriticPolicy):
@@ -87,21 +100,24 @@ class CheatPolicy(MaskableActorCriticPolicy):
     def logits_and_value(
         self, observation: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return masked log-probabilities (n, 46) and values (n,) of float observations (n, D).
+        """Return masked log-probabilities (n, 46) and values (n,) of float observations (n, D)."""
+        return self.heads(self.features_extractor.dense(observation), prior(observation), mask)
 
-        The heads compute in float32 also where the torso does not: a probability ratio is no place
-        for rounding.
+    def heads(
+        self, features: torch.Tensor, prior: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return masked log-probabilities (n, 46) and values (n,) of dense features and the prior.
+
+        They compute in float32 also where the torso does not: a probability ratio is no place for
+        rounding.
         """
-        features = self.features_extractor(observation).float()
+        heads = (self.action_net, self.value_net)
+        weight, bias = (torch.cat([getattr(h, n) for h in heads]) for n in ("weight", "bias"))
         with torch.autocast("cpu", enabled=False):
-            logits = self.action_net(features).masked_fill(~mask, MASKED)
-            return torch.log_softmax(logits, dim=1), self.value_net(features).flatten()
-
-
-def sample(log_probabilities: NDArray[np.float32], draws: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return an action (n,) for each row of log-probabilities (n, 46) and draw (n,) in 0 .. 1."""
-    sums = np.cumsum(np.exp(log_probabilities, dtype=np.float64), axis=1)
-    return np.argmax(sums > (draws * sums[:, -1])[:, None], axis=1)
+            found = functional.linear(features.float(), weight[:, :-1], bias)
+            found = found + prior[:, None] * weight[:, -1]
+            logits = found[:, :-1].masked_fill(~mask, MASKED)
+            return torch.log_softmax(logits, dim=1), found[:, -1]
 
 
 class LearnedAgent:
@@ -138,6 +154,16 @@ class LearnedAgent:
             )
         return LearnedAgent(str(path), policy)
 
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Return what `agents.shipped` plays by: the policy's weights, without its value."""
+        policy = self.policy
+        heads = policy.action_net.weight, policy.action_net.bias
+        layers = [(layer.weight, layer.bias) for layer in policy.features_extractor.dense.layers]
+        found = {"prior": heads[0][:, -1]}
+        for i, (weight, bias) in enumerate([*layers, (heads[0][:, :-1], heads[1])]):
+            found |= {f"weight.{i}": weight, f"bias.{i}": bias}
+        return {name: tensor.detach().numpy().copy() for name, tensor in found.items()}
+
     def act(
         self,
         observation: NDArray[np.int8],
@@ -145,9 +171,23 @@ class LearnedAgent:
         rng: np.random.Generator,
     ) -> NDArray[np.int64]:
         """Return an action for each row (see `agents.base.Agent`)."""
+        return sample(
+            self._log_probabilities(observation, action_mask), rng.random(len(observation))
+        )
+
+    def probabilities(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action (see `agents.base.Mixing`)."""
+        found = np.exp(self._log_probabilities(observation, action_mask), dtype=np.float64)
+        return found / found.sum(axis=1, keepdims=True)
+
+    def _log_probabilities(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.float32]:
         with torch.inference_mode():
-            log_probabilities, _ = self.policy.logits_and_value(
+            found, _ = self.policy.logits_and_value(
                 torch.tensor(observation, dtype=torch.float32),
                 torch.tensor(action_mask, dtype=torch.bool),
             )
-        return sample(log_probabilities.numpy(), rng.random(len(observation)))
+        return found.numpy()

@@ -61,7 +61,7 @@ def challenge_pays(o: Ints, reads: bool, memory: bool) -> bool:
     claimant, rank, count = last_claim(o)
     if memory and not possible(o, count, rank, claimant):
         return True
-    lying = _lying(o, claimant, count) if reads else VOLUNTARY_LIE
+    lying = share_of_lies(o, claimant, count) if reads else VOLUNTARY_LIE
     lie = chance_of_lie(o, count, rank, claimant, lying, SAVING, memory)
     if o[obs.AT_HAND_SIZES + claimant] == 0:
         return lie > LAST_CHANCE
@@ -70,7 +70,7 @@ def challenge_pays(o: Ints, reads: bool, memory: bool) -> bool:
 
 
 @compiled
-def _lying(o: Ints, seat: int, size: int) -> float:
+def share_of_lies(o: Ints, seat: int, size: int) -> float:
     """Return how often a seat's claims of this size were lies where they were turned up."""
     at = obs.AT_TALLIES + (seat * CLAIM_SIZES + min(size, CLAIM_SIZES) - 1) * len(TALLIES)
     caught, proven = float(o[at + CAUGHT]), float(o[at + PROVEN])

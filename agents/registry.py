@@ -1,17 +1,19 @@
-"""Agents by name: `load("honest")`, `load("bluffer(lie=0.2, call=0.1)")`, `load("model.zip")`."""
+"""Agents by name: `load("honest")`, `load("search(worlds=8)")`, `load("model.zip")`."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents import shipped
 from agents.base import Agent, AgentError
-from agents.habits import DRAWS, Habits, act_by_habits
+from agents.habits import DRAWS, Habits, act_by_habits, draws_between
+from agents.search import SearchAgent
 
 
 class RandomAgent:
@@ -28,6 +30,12 @@ class RandomAgent:
     ) -> NDArray[np.int64]:
         """Return an action for each row (see `agents.base.Agent`)."""
         return np.argmax(action_mask * rng.random(action_mask.shape), axis=1)
+
+    def probabilities(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action (see `agents.base.Mixing`)."""
+        return action_mask / action_mask.sum(axis=1, keepdims=True)
 
 
 class HabitAgent:
@@ -46,12 +54,29 @@ class HabitAgent:
         rng: np.random.Generator,
     ) -> NDArray[np.int64]:
         """Return an action for each row (see `agents.base.Agent`)."""
+        return self._decide(observation, action_mask, rng.random((len(observation), DRAWS)))
+
+    def probabilities(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action (see `agents.base.Mixing`)."""
+        found, rows = np.zeros(action_mask.shape), np.arange(len(observation))
+        for draws, chance in zip(*draws_between(self.habits), strict=True):
+            everywhere = np.broadcast_to(draws, (len(rows), DRAWS))
+            found[rows, self._decide(observation, action_mask, everywhere)] += chance
+        return found
+
+    def _decide(
+        self,
+        observation: NDArray[np.int8],
+        action_mask: NDArray[np.int8],
+        draws: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Return an action for each row by its draws (n, 4)."""
         n = len(observation)
         habits = np.broadcast_to(self.habits, (n, len(self.habits)))
         actions = np.zeros(n, np.int64)
-        act_by_habits(
-            observation, action_mask, habits, rng.random((n, DRAWS)), np.ones(n, np.bool_), actions
-        )
+        act_by_habits(observation, action_mask, habits, draws, np.ones(n, np.bool_), actions)
         return actions
 
 
@@ -102,9 +127,9 @@ RULES = {
         Habits(needs=1), "honest, and challenges whenever it lacks the rank that it must claim next"
     ),
 }
-#: Rules that no training may meet, so that evaluation can tell what an agent does about strangers.
-HELD_OUT = ("odds", "reader", "planner", "prudent")
-NAMES = ("random", *RULES)
+#: Players that no training may meet: evaluation tells what an agent does about such strangers.
+HELD_OUT = ("odds", "reader", "planner", "prudent", "search")
+NAMES = ("random", *RULES, "search")
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
 
 
@@ -113,17 +138,19 @@ def load(name: str) -> Agent:
 
     Raises `AgentError` where it is none of these.
     """
-    if name.endswith(".zip"):
-        return _load_model(name)
+    if path := model_file(name):
+        return _load_model(name, path)
     call = _CALL.fullmatch(name.strip())
     if call is None or call[1] not in NAMES:
-        raise AgentError(
-            f"agent {name!r}: must be one of {', '.join(NAMES)}, or the path of a model.zip"
-        )
+        known = ", ".join((*NAMES, *shipped.names()))
+        raise AgentError(f"agent {name!r}: must be one of {known}, or the path of a model")
     if call[1] == "random":
         if call[2]:
             raise AgentError(f"agent {name!r}: random has no habits")
         return RandomAgent()
+    if call[1] == "search":
+        bold, careful = RULES["counter"].habits, RULES["honest_guard"].habits
+        return SearchAgent(name, bold, careful, **_budget(name, call[2] or ""))
     return HabitAgent(name, RULES[call[1]].habits._replace(**_habits(name, call[2] or "")))
 
 
@@ -146,11 +173,31 @@ def _habits(name: str, text: str) -> dict[str, float]:
     return habits
 
 
-def _load_model(name: str) -> Agent:
-    if not Path(name).is_file():
+def _budget(name: str, text: str) -> dict[str, Any]:
+    """Return the budget of "worlds=8"; whether it can be played, the agent says."""
+    budget: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, _, value = (word.strip() for word in part.partition("="))
+        if key != "worlds":
+            raise AgentError(f"agent {name!r}: {key!r} is no budget: only worlds is")
+        budget[key] = int(value) if value.isdecimal() and value.isascii() else value
+    return budget
+
+
+def model_file(name: str) -> Path | None:
+    """Return the file of a model that is named by its path or shipped by this name, or None."""
+    if name in shipped.names():
+        return shipped.ZOO / f"{name}{shipped.SUFFIX}"
+    return Path(name) if name.endswith((".zip", shipped.SUFFIX)) else None
+
+
+def _load_model(name: str, path: Path) -> Agent:
+    if not path.is_file():
         raise AgentError(f"agent {name!r}: there is no such file")
+    if path.suffix == shipped.SUFFIX:
+        return shipped.ShippedAgent.load(path, name)
     try:
         from agents.learned import LearnedAgent
     except ModuleNotFoundError as error:
         raise AgentError(f"agent {name!r}: needs {error.name}; install cheat-env[train]") from None
-    return LearnedAgent.load(Path(name))
+    return LearnedAgent.load(path)

@@ -10,8 +10,9 @@ from conftest import GAMES
 from positions import mask, place, position, say
 from scipy.stats import hypergeom
 
-from agents import NAMES, Agent, load
+from agents import Agent, load
 from agents.habits import DRAWS, act_by_habits
+from agents.registry import RULES
 from cheat_env import Tables
 from cheat_env import actions as act
 from cheat_env.cards import JOKER, RANKS
@@ -21,6 +22,8 @@ from cheat_env.values import PROGRESSIONS
 from train.opponents import draw_habits
 from train.selfplay import new_model
 
+#: The players that answer at once (of the one that searches: test_search.py).
+HEURISTICS = ("random", *RULES)
 #: Games with changed rules, which the rules of thumb were not made for.
 HOUSE_RULES = {
     "down": ("english", 4, {"rank": "down"}),
@@ -91,7 +94,7 @@ def lays(name: str, hand: str, rank: str, players: int = 4, variant: Any = "engl
 # --- Any agent ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*NAMES, *HABITS, "model"])
+@pytest.mark.parametrize("name", [*HEURISTICS, *HABITS, "model"])
 def test_agents_only_play_legal_actions(name: str, model: str) -> None:
     """In every game at every number of players, each answer is one that the mask allows."""
     for variant, players in GAMES:
@@ -99,14 +102,14 @@ def test_agents_only_play_legal_actions(name: str, model: str) -> None:
 
 
 @pytest.mark.parametrize("house", HOUSE_RULES)
-@pytest.mark.parametrize("name", [*NAMES, HABITS[0], "model"])
+@pytest.mark.parametrize("name", [*HEURISTICS, HABITS[0], "model"])
 def test_agents_play_legally_under_changed_rules(name: str, house: str, model: str) -> None:
     """The same where a rank falls, is free, only the next may challenge, and so on."""
     variant, players, rules = HOUSE_RULES[house]
     plays_legally(load(model if name == "model" else name), variant, players, **rules)
 
 
-@pytest.mark.parametrize("name", [*NAMES, HABITS[0], "model"])
+@pytest.mark.parametrize("name", [*HEURISTICS, HABITS[0], "model"])
 def test_equal_generators_give_equal_actions(name: str, model: str) -> None:
     """All chance comes from the generator, and what the agent is given stays as it was."""
     agent = load(model if name == "model" else name)

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from positions import mask, place, position, say, table_of
 
-from agents import NAMES, load
+from agents import load
 from agents.habits import DRAWS, Habits, act_by_habits
+from agents.registry import RULES
 from cheat_env import Rules, RulesWarning, Tables, variants
 from cheat_env import actions as act
 from cheat_env.cards import JOKER, format_cards
@@ -25,6 +26,8 @@ from cheat_env.values import CLAIMANT, PICKER, SAME
 from train.opponents import draw_habits
 
 MATCHES = 20
+#: The players that answer at once (of the one that searches: test_search.py).
+HEURISTICS = ("random", *RULES)
 Array = np.ndarray
 
 
@@ -41,9 +44,9 @@ def house(game: tuple[Any, int], num_tables: int, **options: Any) -> Tables:
 @pytest.mark.parametrize("game", FAMILY, ids=lambda game: f"{game[0]}-{game[1]}")
 def test_every_player_plays_the_family_legally(game: tuple[str, int]) -> None:
     """Matches of each player among itself, and of all of them mixed, have only legal actions."""
-    rng, agents = np.random.default_rng(game[1]), [load(name) for name in NAMES]
-    who = np.repeat(np.arange(len(NAMES)), MATCHES)[:, None].repeat(game[1], axis=1)
-    who = np.concatenate([who, rng.integers(len(NAMES), size=(MATCHES, game[1]))])
+    rng, agents = np.random.default_rng(game[1]), [load(name) for name in HEURISTICS]
+    who = np.repeat(np.arange(len(HEURISTICS)), MATCHES)[:, None].repeat(game[1], axis=1)
+    who = np.concatenate([who, rng.integers(len(HEURISTICS), size=(MATCHES, game[1]))])
     tables = house(game, len(who), seed=7, auto_reset=False, max_plays=200)
     actions = np.zeros(len(who), np.int64)
     while (going := np.flatnonzero(tables.state["phase"] != OVER)).size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import torch
 
 from cheat_env import Tables
 from train.config import Config, Game, Learner, Opponents
+from train.networks import Networks
 from train.opponents import SELF_PLAY, Seating
-from train.rollout import Rollout, estimate_advantages
+from train.rollout import Rollout, Room, estimate_advantages
 from train.selfplay import SelfPlay, new_model
 
 GAMMA, LAMBDA = 0.9, 0.8
@@ -129,18 +131,19 @@ def test_forced_moves_are_skipped() -> None:
 
 def test_a_rollout_learns_only_from_choices_of_the_learner() -> None:
     """Every decision in a batch had two or more legal actions, and its own was one of them."""
-    training = SelfPlay(TINY)
-    batch, played = training.rollout.collect(training.policy, 1.0, 0.9, 0.0)
+    training = SelfPlay(replace(TINY, learner=replace(TINY.learner, bfloat16=False, critic=False)))
+    rollout = training.rollouts[0]
+    seating = rollout.rooms[0].seating
+    batch, played = rollout.collect(training.networks, 1.0, 0.9, 0.0)
     n = np.arange(len(batch.action))
     assert (batch.mask.sum(axis=1) > 1).all()
     assert batch.mask[n, batch.action].all()
-    rollout, learner = training.rollout, training.seating.learner
     assert rollout.decided.sum() >= len(n) > 0
-    rules = np.flatnonzero(training.seating.kind != SELF_PLAY)
+    rules = np.flatnonzero(seating.kind != SELF_PLAY)
     unended = [t for t in rules if not (rollout.terminated | rollout.truncated)[:, t].any()]
     assert unended
     for t in unended:
-        assert not rollout.decided[~learner[t, rollout.seat[:, t]], t].any()
+        assert not rollout.decided[~seating.learner[t, rollout.seat[:, t]], t].any()
     assert played.deals == (rollout.terminated | rollout.truncated).sum()
     torch_value = training.policy.logits_and_value(
         torch.from_numpy(batch.observation).float(), torch.from_numpy(batch.mask).bool()
@@ -154,13 +157,14 @@ def test_a_rollout_counts_what_the_learner_won() -> None:
     """Deals that ended by the rules count for their opponent, and won where the learner is paid."""
     tables, rng = Tables("english", 4, 16, seed=2), np.random.default_rng(0)
     seating = Seating(Opponents(random_rules=0.0, fixed_rules=1.0, fixed=("dumper",)), 16, 4, rng)
-    rollout, policy = Rollout(tables, seating, 1, rng), new_model(tables, (8,), 0).policy
+    rollout = Rollout(0, [Room(tables, seating)], 1, rng)
+    networks = Networks(new_model(tables, (8,), 0).policy, None, threads=1, bfloat16=False)
     wins = 0
     for _ in range(900):
         learner = seating.learner.copy()
-        _, played = rollout.collect(policy, 1.0, 1.0, 0.0)
+        _, played = rollout.collect(networks, 1.0, 1.0, 0.0)
         ended = rollout.terminated[0]
-        paid = rollout.reward[0][ended][learner[ended]]
+        paid = rollout.reward[0, :, :4][ended][learner[ended]]
         assert (played.deals, played.truncated) == (ended.sum(), 0)
         assert played.against.tolist() == [ended.sum(), 0]
         assert played.won.tolist() == [(paid > 0).sum(), 0]

@@ -118,14 +118,15 @@ def test_a_frozen_agent_stays_as_it_is(tmp_path: Path) -> None:
     """Training among copies of a model changes the learner, and no weight of the model."""
     name = save_model(tmp_path / "model.zip")
     training = SelfPlay(small(name))
-    frozen = training.seating.agents[0]
+    seating = training.rollouts[0].rooms[0].seating
+    frozen = seating.agents[0]
     assert isinstance(frozen, LearnedAgent)
     before, own = weights(frozen), weights(LearnedAgent("own", training.policy))
     for _ in range(3):
         training.iterate()
     assert weights(frozen) == before == weights(load(name))
     assert weights(LearnedAgent("own", training.policy)) != own
-    assert (training.seating.agent[~training.seating.learner] == 0).all()
+    assert (seating.agent[~seating.learner] == 0).all()
 
 
 def test_a_training_among_agents_goes_on_byte_for_byte(tmp_path: Path) -> None:

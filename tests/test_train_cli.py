@@ -29,6 +29,9 @@ KEYS = (
     "--learner.threads=1",
     "--evaluation.deals=2",
     "--evaluation.against=[random, honest]",
+    "--evaluation.every=1000",
+    "--evaluation.panel=[dumper, honest]",
+    "--evaluation.panel_deals=2",
 )
 
 
@@ -76,8 +79,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_leaves_its_files(run: Path) -> None:
     """Config, model, checkpoints, metrics, logs and evaluation; nothing unfinished."""
     names = {path.name for path in run.iterdir()}
-    files = {"config.yaml", "model.zip", "metrics.csv", "evaluation.json", "evaluation.md"}
-    assert names == files | {"checkpoints", "tensorboard"}
+    models = {"model.zip", "best.zip", "critic.pt"}
+    files = {"config.yaml", "metrics.csv", "panel.csv", "evaluation.json", "evaluation.md"}
+    assert names == files | models | {"checkpoints", "tensorboard"}
     assert checkpoints(run) == [decisions(run)[-1]]
     assert any((run / "tensorboard").iterdir())
 
@@ -143,12 +147,12 @@ def test_a_second_run_without_a_name_gets_a_number(tmp_path: Path) -> None:
 def test_every_config_parses(path: Path) -> None:
     """Each file of configs/ names a game that exists, for its players and agents that exist."""
     config, _ = parse(["--config", path.name])
-    rules = Rules.load(config.game.variant, **config.game.rules)
-    assert rules.players[0] <= config.game.num_players <= rules.players[1]
+    for variant, seats in config.game.rooms():
+        Rules.load(variant, **config.game.rules).options(seats)
     for name in (*config.evaluation.against, *config.opponents.fixed):
         load(name)
     if path.stem != "smoke":
-        assert config.game.variant == path.stem
+        assert config.game.name == path.stem
 
 
 def test_configs_are_found_as_given_and_then_in_configs(
@@ -201,9 +205,18 @@ def test_print_config_shows_every_key(capsys: pytest.CaptureFixture[str]) -> Non
         (["--opponents.fixed=[honset]"], "'honset'"),
         (["--opponents.fixed=[planner]"], "held out"),
         (["--opponents.agents=['reader(lie=0.1)']"], "held out"),
+        (["--evaluation.panel=[honest, prudent]"], "held out"),
+        (["--evaluation.panel=[honset]"], "'honset'"),
+        (["--evaluation.panel=[]"], "evaluation.panel"),
+        (["--evaluation.every=-1"], "evaluation.every"),
+        (["--evaluation.panel_deals=0"], "evaluation.panel_deals"),
+        (["--output.snapshots_every=-1"], "output.snapshots_every"),
         (["--game.variant=poker"], "'poker'"),
         (["--game.num_players=9"], "num_players 9"),
         (["--game.num_players=2"], "num_players 2"),
+        (["--game.num_players=[4, 9]"], "num_players 9"),
+        (["--game.variants=[english, poker]"], "'poker'"),
+        (["--game.variants=[russian]", "--game.num_players=8"], "russian is for 2 to 6"),
         (["--game.rules.colour=red"], "'colour'"),
         (["--game.rules.deck=1-99"], "'1-99'"),
         (["--evaluation.against=[random, honset]"], "'honset'"),

@@ -23,8 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config, resume = parse(words)
         if resume is None and not config.name:
             config = replace(config, name=_free_name(config))
-        refuse_held_out(config.opponents)
-        for name in config.evaluation.against:
+        refuse_held_out(config)
+        for name in (*config.evaluation.against, *config.evaluation.panel):
             load(name)
         run = Run(config, resume is not None, console)
     except (ConfigError, RulesError, AgentError) as error:

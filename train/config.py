@@ -15,6 +15,8 @@ from typing import Any
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser
 
+from cheat_env import Rules
+
 CONFIGS = Path(__file__).parent.parent / "configs"
 BAD_INPUT, INTERRUPTED = 2, 130
 #: The largest seed that every library here takes.
@@ -27,17 +29,40 @@ class Game:
 
     Args:
         variant: name of a game, or house rules as a mapping of options with `base: NAME`.
-        num_players: seats at a table.
+        num_players: seats at a table, or a list of several: each has an equal part of the tables.
         rules: rule options to change.
+        variants: several games instead of `variant`, each with those of `num_players` that it
+            allows: one network learns them all.
     """
 
     variant: str | dict[str, Any] = "english"
-    num_players: int = 4
+    num_players: int | tuple[int, ...] = 4
     rules: dict[str, Any] = field(default_factory=dict)
+    variants: tuple[str | dict[str, Any], ...] = ()
+
+    def rooms(self) -> list[tuple[str | dict[str, Any], int]]:
+        """Return each game with each number of seats; of several games those that they allow.
+
+        Raises `ConfigError` for one of several games that allows none of them.
+        """
+        asked = self.num_players if isinstance(self.num_players, tuple) else (self.num_players,)
+        found = []
+        for variant in self.variants or (self.variant,):
+            rules = Rules.load(variant, **self.rules)
+            low, high = rules.players
+            seats = asked if not self.variants else [n for n in asked if low <= n <= high]
+            if not seats:
+                raise ConfigError(
+                    f"game.num_players {list(asked)}: {rules.name} is for {low} to {high}"
+                )
+            found += [(variant, n) for n in seats]
+        return found
 
     @property
     def name(self) -> str:
         """The variant's name; of house rules their own, or that of their base."""
+        if self.variants:
+            return "generalist"
         if isinstance(self.variant, str):
             return self.variant
         return str(self.variant.get("name", f"{self.variant.get('base')}-house"))
@@ -64,8 +89,9 @@ class Learner:
         gae_lambda: lambda of generalised advantage estimation.
         value_weight: weight of the value loss.
         max_gradient: gradients are clipped to this norm.
-        bfloat16: compute the update in bfloat16; weights stay float32.
-        threads: threads for the network.
+        critic: whether advantages come from a critic that sees the whole table, in training only.
+        bfloat16: compute dense layers in bfloat16; weights stay float32.
+        threads: threads to play and learn with, 1 or 2; they change no result.
         seed: what all of the training's chance comes from.
         start: a model.zip from whose weights the training begins; empty: fresh ones.
     """
@@ -86,6 +112,7 @@ class Learner:
     gae_lambda: float = 0.95
     value_weight: float = 0.5
     max_gradient: float = 0.5
+    critic: bool = True
     bfloat16: bool = True
     threads: int = 2
     seed: int = 1
@@ -130,12 +157,18 @@ class Opponents:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The table at the end.
+    """The table at the end, and the panel on the way.
 
     Args:
         against: agents whose copies fill the other seats.
         deals: deals against each, played with every rotation of the seats.
         seed: what the deals are drawn from.
+        every: decisions between two evaluations against the panel; 0: none. The model whose worst
+            result is best is kept as best.zip.
+        panel: whose copies the policy in training is evaluated against.
+        panel_deals: deals against each of them.
+        exact: whether the policy's exact exploitability is told too, and the best model chosen by
+            it: for games of two that are small enough to be written out (`train.exact`).
     """
 
     against: tuple[str, ...] = (
@@ -143,6 +176,10 @@ class Evaluation:
     )
     deals: int = 250
     seed: int = 1
+    every: int = 3_000_000
+    panel: tuple[str, ...] = ("honest", "honest_guard", "bluffer", "skeptic", "counter")
+    panel_deals: int = 50
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,11 +190,14 @@ class Output:
         directory: holds a directory for each run.
         checkpoint_minutes: time between two checkpoints.
         tensorboard: whether to write TensorBoard logs.
+        snapshots_every: decisions between two models kept in snapshots/, past selves for a later
+            run's `opponents.agents`; 0: none.
     """
 
     directory: str = "runs"
     checkpoint_minutes: float = 2.0
     tensorboard: bool = True
+    snapshots_every: int = 0
 
 
 @dataclass(frozen=True)
@@ -297,8 +337,21 @@ def _check(config: Config) -> None:
         if not 0 <= getattr(learner, name) <= 1:
             raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be from 0 to 1")
     _check_opponents(config.opponents)
-    if config.evaluation.deals < 1:
-        raise ConfigError(f"evaluation.deals {config.evaluation.deals}: must be at least 1")
+    for name in ("deals", "panel_deals"):
+        if getattr(config.evaluation, name) < 1:
+            raise ConfigError(
+                f"evaluation.{name} {getattr(config.evaluation, name)}: must be at least 1"
+            )
+    for key, every in (
+        ("evaluation.every", config.evaluation.every),
+        ("output.snapshots_every", config.output.snapshots_every),
+    ):
+        if every < 0:
+            raise ConfigError(f"{key} {every}: must be 0, for never, or more")
+    if config.evaluation.every and not (config.evaluation.panel or config.evaluation.exact):
+        raise ConfigError("evaluation.panel []: name at least one agent, or set every to 0")
+    if config.evaluation.exact and len(config.game.rooms()) > 1:
+        raise ConfigError("evaluation.exact true: must be of one game, for one number of seats")
 
 
 def _check_opponents(opponents: Opponents) -> None:

@@ -25,6 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import agents as agents_package
 import cheat_env
 from agents import Agent, AgentError, load
+from agents.registry import model_file
 from cheat_env import Rules, RulesError
 from cheat_env.files import write_text
 from train import results, tables
@@ -119,7 +120,7 @@ def fingerprint(evaluation: Evaluation) -> str:
     """Return what tells the evaluation from all others: request, models, versions, sources."""
     packages = (cheat_env, agents_package, sys.modules[__package__])
     files = [path for package in packages for path in Path(package.__path__[0]).glob("*.py")]
-    models = [Path(source) for source in evaluation.sources.values() if source.endswith(".zip")]
+    models = filter(None, map(model_file, evaluation.sources.values()))
     told = {
         "format": evaluation.form,
         "cells": [[cell.key(), cell.rules.as_options(), cell.deals] for cell in evaluation.cells],
@@ -237,8 +238,8 @@ def _parser() -> argparse.ArgumentParser:
         help="names of games, or house rules as in '{base: russian, jokers: 2}'",
     )
     add("--players", type=int, nargs="+", default=[], help="seats, one or more numbers of them")
-    add("--agents", nargs="+", required=True, help="names, or paths of model.zip")
-    add("--against", nargs="+", default=[], help="names, or paths of model.zip")
+    add("--agents", nargs="+", required=True, help="names, or paths of models")
+    add("--against", nargs="+", default=[], help="names, or paths of models")
     add(
         "--format",
         choices=FORMATS,

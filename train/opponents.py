@@ -7,6 +7,8 @@ learning (models too): a league seats past selves, an exploiter its one target.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ from agents import Agent, load
 from agents.habits import DRAWS, Habits, act_by_habits
 from agents.registry import HELD_OUT, RULES, HabitAgent
 from cheat_env.observations import layout
-from train.config import ConfigError, Opponents
+from train.config import Config, ConfigError, Opponents
 
 SELF_PLAY, RANDOM_RULES, FIXED_RULES, AGENTS = range(4)
 #: Share of tables of random rules in which all rules are alike.
@@ -23,11 +25,16 @@ ALIKE = 0.65
 BY_HABITS = -1
 
 
-def refuse_held_out(opponents: Opponents) -> None:
+def refuse_held_out(config: Config) -> None:
     """Raise `ConfigError` for a rule that no training may meet (see `agents.registry`)."""
-    for name in (*opponents.fixed, *opponents.agents):
-        if name.partition("(")[0].strip() in HELD_OUT:
-            raise ConfigError(f"opponents {name!r}: held out for evaluation, for no training")
+    named = {
+        "opponents": (*config.opponents.fixed, *config.opponents.agents),
+        "evaluation.panel": config.evaluation.panel,  # it chooses the best model
+    }
+    for key, names in named.items():
+        for name in names:
+            if name.partition("(")[0].strip() in HELD_OUT:
+                raise ConfigError(f"{key} {name!r}: held out for evaluation, for no training")
 
 
 class Seating:
@@ -75,6 +82,11 @@ class Seating:
         asked, none = self._opponents.agents, np.array(Habits())
         self._agent_of = np.array([places.get(name, BY_HABITS) for name in asked], np.int64)
         self._habits_of = np.array([rules.get(name, none) for name in asked])
+
+    def drawn(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that a training goes on from, by name."""
+        names = ("kind", "learner", "habits", "agent", "which")
+        return {name: getattr(self, name) for name in names}
 
     def redraw(self, tables: NDArray[np.int64], progress: float) -> None:
         """Seat the players of a new deal at these tables; `progress` of the training is done."""

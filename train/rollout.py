@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from agents.learned import CheatPolicy, sample
+from agents.shipped import sample
 from cheat_env import Tables
 from cheat_env.compiled import compiled
+from cheat_env.options import MAX_SEATS
+from train.critic import HIDDEN, see_hidden
+from train.networks import Networks
 from train.opponents import SELF_PLAY, Seating
 
 
@@ -18,15 +22,22 @@ from train.opponents import SELF_PLAY, Seating
 class Batch:
     """The decisions of a rollout that can be learned from, m of them.
 
-    Shapes: observation int8 (m, D), mask int8 (m, 46); the rest (m,).
+    Shapes: observation int8 (m, D), hidden int8 (m, HIDDEN), mask int8 (m, 46); the rest (m,).
     """
 
     observation: NDArray[np.int8]
+    hidden: NDArray[np.int8]
     mask: NDArray[np.int8]
     action: NDArray[np.int64]
     log_probability: NDArray[np.float32]
     value: NDArray[np.float32]
     advantage: NDArray[np.float32]
+
+    @staticmethod
+    def joined(batches: Sequence[Batch]) -> Batch:
+        """Return the decisions of several rollouts."""
+        names = [field.name for field in fields(Batch)]
+        return Batch(*(np.concatenate([getattr(b, name) for b in batches]) for name in names))
 
 
 class Played:
@@ -59,43 +70,66 @@ class Played:
         )
 
 
+@dataclass
+class Room:
+    """The tables of one game for one number of players, and who sits at them."""
+
+    tables: Tables
+    seating: Seating
+
+
 class Rollout:
     """Plays the tables with the current policy and keeps what it decided.
 
     A seat's decisions form a trajectory of their own, closed by its own reward, also when the deal
     ends on another seat's move. Moves with one legal action are played but not learned.
+
+    Args:
+        part: whose copy of the networks decides.
+        rooms: where it plays; the arrays hold their tables one room after the other.
+        steps: actions at each table.
+        rng: what the policy's and the others' choices are drawn from.
+        critic: whether to keep what no seat sees.
     """
 
     def __init__(
-        self, tables: Tables, seating: Seating, steps: int, rng: np.random.Generator
+        self,
+        part: int,
+        rooms: Sequence[Room],
+        steps: int,
+        rng: np.random.Generator,
+        critic: bool = False,
     ) -> None:
-        n = tables.num_tables
-        self.tables, self.seating, self.rng = tables, seating, rng
-        self.observation = np.zeros((steps, n, tables.layout.size), np.int8)
-        self.mask = np.zeros((steps, *tables.action_mask.shape), np.int8)
+        self.part, self.rooms, self.rng, self._critic = part, rooms, rng, critic
+        bounds = np.cumsum([0, *(room.tables.num_tables for room in rooms)])
+        self._places = [slice(a, b) for a, b in pairwise(bounds)]
+        n = int(bounds[-1])
+        first = rooms[0].tables
+        self.observation = np.zeros((steps, n, first.layout.size), np.int8)
+        self.hidden = np.zeros((steps, n, HIDDEN * critic), np.int8)
+        self.mask = np.zeros((steps, n, first.action_mask.shape[1]), np.int8)
         self.seat = np.zeros((steps, n), np.int8)
         self.decided = np.zeros((steps, n), np.bool_)
         self.action = np.zeros((steps, n), np.int64)
         self.log_probability = np.zeros((steps, n), np.float32)
         self.value = np.zeros((steps, n), np.float32)
-        self.reward = np.zeros((steps, *tables.reward.shape), np.float32)
+        self.reward = np.zeros((steps, n, MAX_SEATS), np.float32)
         self.terminated = np.zeros((steps, n), np.bool_)
         self.truncated = np.zeros((steps, n), np.bool_)
 
     def collect(
-        self, policy: CheatPolicy, gamma: float, gae_lambda: float, progress: float
+        self, networks: Networks, gamma: float, gae_lambda: float, progress: float
     ) -> tuple[Batch, Played]:
         """Play every table on and return what can be learned, and what ended."""
-        played = Played(len(self.seating.names))
+        played = Played(len(self.rooms[0].seating.names))
         for step in range(len(self.seat)):
-            self._act(policy, step)
-            self.tables.step(self.action[step])
-            self.reward[step] = self.tables.reward
-            self.terminated[step] = self.tables.terminated
-            self.truncated[step] = self.tables.truncated
-            ended = np.flatnonzero(self.tables.terminated | self.tables.truncated)
-            self._count(ended, played)
-            self.seating.redraw(ended, progress)
+            self._look(step)
+            self._decide(networks, step)
+            for room, at in zip(self.rooms, self._places, strict=True):
+                self._play(room, at, step)
+                ended = np.flatnonzero(room.tables.terminated | room.tables.truncated)
+                _count(room, ended, played)
+                room.seating.redraw(ended, progress)
         advantage = np.zeros_like(self.value)
         usable = np.zeros_like(self.decided)
         estimate_advantages(
@@ -112,6 +146,7 @@ class Rollout:
         )
         batch = Batch(
             self.observation[usable],
+            self.hidden[usable],
             self.mask[usable],
             self.action[usable],
             self.log_probability[usable],
@@ -120,33 +155,52 @@ class Rollout:
         )
         return batch, played
 
-    def _act(self, policy: CheatPolicy, step: int) -> None:
-        """Choose an action for every table: the policy's, or that of who sits there."""
-        tables, actions = self.tables, self.action[step]
-        seat = self.seat[step] = tables.seat
-        observation = self.observation[step] = tables.observation
-        mask = self.mask[step] = tables.action_mask
-        learner = self.seating.learner[np.arange(len(seat)), seat]
-        rows = np.flatnonzero(learner)
-        with torch.inference_mode():
-            log_probabilities, value = policy.logits_and_value(
-                torch.from_numpy(observation[rows]).float(), torch.from_numpy(mask[rows]).bool()
-            )
-        chosen = sample(log_probabilities.numpy(), self.rng.random(len(rows)))
-        actions[rows] = chosen
-        self.log_probability[step, rows] = log_probabilities.numpy()[np.arange(len(rows)), chosen]
-        self.value[step, rows] = value.numpy()
-        self.decided[step] = learner & (mask.sum(axis=1) > 1)
-        self.seating.act(observation, mask, seat, ~learner, actions)
+    def _look(self, step: int) -> None:
+        """Keep what the seats to act see, and whether the learner has a choice there."""
+        for room, at in zip(self.rooms, self._places, strict=True):
+            tables = room.tables
+            self.seat[step, at] = tables.seat
+            self.observation[step, at] = tables.observation
+            self.mask[step, at] = tables.action_mask
+            if self._critic:
+                see_hidden(tables.state, tables.game, self.hidden[step, at])
+            learner = room.seating.learner[np.arange(tables.num_tables), tables.seat]
+            self.decided[step, at] = learner
+        self.action[step] = np.argmax(self.mask[step], axis=1)  # the move of who has no choice
+        self.decided[step] &= self.mask[step].sum(axis=1) > 1
 
-    def _count(self, ended: NDArray[np.int64], played: Played) -> None:
-        played.deals += len(ended)
-        played.truncated += int(self.tables.truncated[ended].sum())
-        mixed = ended[self.seating.kind[ended] != SELF_PLAY]
-        finished = mixed[self.tables.terminated[mixed]]
-        own = self.tables.reward[finished][self.seating.learner[finished]]
-        np.add.at(played.against, self.seating.which[finished], 1)
-        np.add.at(played.won, self.seating.which[finished], own > 0)
+    def _decide(self, networks: Networks, step: int) -> None:
+        """Choose where the learner has a choice."""
+        rows = np.flatnonzero(self.decided[step])
+        log_probabilities, value = networks.judge(
+            self.part, self.observation[step, rows], self.hidden[step, rows], self.mask[step, rows]
+        )
+        chosen = sample(log_probabilities, self.rng.random(len(rows)))
+        self.action[step, rows] = chosen
+        self.log_probability[step, rows] = log_probabilities[np.arange(len(rows)), chosen]
+        self.value[step, rows] = value
+
+    def _play(self, room: Room, at: slice, step: int) -> None:
+        """Let the others choose, and play every action of a room."""
+        tables, seating, actions = room.tables, room.seating, self.action[step, at]
+        others = ~seating.learner[np.arange(tables.num_tables), tables.seat]
+        seating.act(tables.observation, tables.action_mask, tables.seat, others, actions)
+        tables.step(actions)
+        self.reward[step, at, : tables.num_players] = tables.reward
+        self.terminated[step, at] = tables.terminated
+        self.truncated[step, at] = tables.truncated
+
+
+def _count(room: Room, ended: NDArray[np.int64], played: Played) -> None:
+    """Count the deals that ended, and those that the learner won against others."""
+    tables, seating = room.tables, room.seating
+    played.deals += len(ended)
+    played.truncated += int(tables.truncated[ended].sum())
+    mixed = ended[seating.kind[ended] != SELF_PLAY]
+    finished = mixed[tables.terminated[mixed]]
+    own = tables.reward[finished][seating.learner[finished]]
+    np.add.at(played.against, seating.which[finished], 1)
+    np.add.at(played.won, seating.which[finished], own > 0)
 
 
 @compiled

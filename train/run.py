@@ -21,6 +21,7 @@ from agents import load
 from cheat_env.files import write, write_text
 from train import evaluate, tables
 from train.config import Config, ConfigError, dump
+from train.panel import Panel, planned, score
 from train.rollout import Played
 from train.selfplay import Metrics, SelfPlay
 
@@ -87,7 +88,10 @@ class Run:
             write_text(self.directory / "config.yaml", dump(config))
         except OSError as error:
             raise ConfigError(f"output.directory {config.output.directory!r}: {error}") from None
-        self.metrics = MetricsFile(self.directory / "metrics.csv", self.training.decisions)
+        decisions = self.training.decisions
+        self.metrics = MetricsFile(self.directory / "metrics.csv", decisions)
+        self.panel = Panel(config) if config.evaluation.every else None
+        self.results = MetricsFile(self.directory / "panel.csv", decisions)
         self.writer = _tensorboard(self.directory) if config.output.tensorboard else None
 
     def checkpoints(self) -> list[Path]:
@@ -105,6 +109,7 @@ class Run:
             while training.decisions < total and not interrupt.asked:
                 began, before = time.monotonic(), training.decisions
                 metrics, played = training.iterate()
+                self._look(before)
                 now = time.monotonic()
                 self.seconds = now - start
                 self.window.append((played, training.decisions - before, now - began))
@@ -118,7 +123,10 @@ class Run:
                     saved = now
         self.checkpoint()
         write(self.directory / "model.zip", training.model.save)
+        if training.critic:
+            write(self.directory / "critic.pt", training.critic.save)
         self.metrics.close()
+        self.results.close()
         if self.writer:
             self.writer.close()
         return training.decisions >= total
@@ -132,6 +140,7 @@ class Run:
         self.training.save(unfinished)
         (unfinished / "seconds").write_text(repr(self.seconds))
         self.metrics.flush()
+        self.results.flush()
         if place.exists():
             shutil.rmtree(unfinished)
         else:
@@ -139,21 +148,26 @@ class Run:
         for old in self.checkpoints()[:-CHECKPOINTS_KEPT]:
             shutil.rmtree(old)
 
+    def _look(self, before: int) -> None:
+        """Keep a snapshot and play against the panel where the last update came past their time."""
+        training, c = self.training, self.config
+        if _passed(before, training.decisions, c.output.snapshots_every):
+            name = f"{training.decisions:012d}.zip"
+            write(self.directory / "snapshots" / name, training.model.save)
+        if self.panel and _passed(before, training.decisions, c.evaluation.every):
+            found = self.panel.measure(training.policy)
+            if score(found) > max((float(row["score"]) for row in self.results.rows), default=-9.0):
+                write(self.directory / "best.zip", training.model.save)
+            row = {"decisions": training.decisions, "seconds": round(self.seconds, 2)}
+            self.results.add({**row, "score": score(found), **found})
+
     def evaluate(self) -> None:
         """Play the trained policy against the config's opponents; print and write the table."""
-        game, asked = self.config.game, self.config.evaluation
+        asked = self.config.evaluation
         model = str(self.directory / "model.zip")
         name = model if self.directory.name in asked.against else self.directory.name
-        evaluation = evaluate.plan(
-            evaluate.ONE_VS_REST,
-            [game.variant],
-            [game.num_players],
-            [name],
-            list(dict.fromkeys(asked.against)),
-            asked.deals,
-            asked.seed,
-            game.rules,
-        )
+        against = list(dict.fromkeys(asked.against))
+        evaluation = planned(self.config.game, name, against, asked.deals, asked.seed)
         evaluation.sources[name] = model
         document = evaluate.evaluate(
             evaluation,
@@ -166,7 +180,7 @@ class Run:
 
     def recent(self) -> tuple[Played, float]:
         """Return what ended in the last updates, and decisions per second over them."""
-        played = Played(len(self.training.seating.names))
+        played = Played(len(self.training.names))
         for part, _, _ in self.window:
             played.add(part)
         decisions = sum(count for _, count, _ in self.window)
@@ -181,7 +195,7 @@ class Run:
 
     def _line(self) -> str:
         """Return a line of progress: the note, and the share of deals won against each rule."""
-        names, shares = self.training.seating.names, self.recent()[0].shares()
+        names, shares = self.training.names, self.recent()[0].shares()
         won = ", ".join(
             f"{name} {100 * share:.0f}"
             for name, share in zip(names, shares, strict=True)
@@ -194,7 +208,7 @@ class Run:
         played, speed = self.recent()
         shares = {
             f"won/{name.replace(' ', '_')}": float(share)
-            for name, share in zip(training.seating.names, played.shares(), strict=True)
+            for name, share in zip(training.names, played.shares(), strict=True)
         }
         row = {
             "decisions": training.decisions,
@@ -224,29 +238,29 @@ class Run:
 
 
 class MetricsFile:
-    """metrics.csv: one row an update; rows after the checkpoint that is resumed are dropped."""
+    """A CSV file with one row for some updates; rows after the resumed checkpoint are dropped."""
 
     def __init__(self, path: Path, decisions: int) -> None:
-        kept: list[dict[str, str]] = []
+        self.rows: list[dict[str, Any]] = []
         if path.exists():
             with path.open(newline="") as file:
-                kept = [row for row in csv.DictReader(file) if int(row["decisions"]) <= decisions]
+                rows = csv.DictReader(file)
+                self.rows = [row for row in rows if int(row["decisions"]) <= decisions]
         text = io.StringIO(newline="")
-        if kept:
-            writer = csv.DictWriter(text, list(kept[0]))
+        if self.rows:
+            writer = csv.DictWriter(text, list(self.rows[0]))
             writer.writeheader()
-            writer.writerows(kept)
+            writer.writerows(self.rows)
         write(path, lambda unfinished: unfinished.write_bytes(text.getvalue().encode()))
         self._file = path.open("a", newline="")
-        self._has_header = bool(kept)
 
     def add(self, row: dict[str, Any]) -> None:
         """Add a row; the first one names the columns."""
         writer = csv.DictWriter(self._file, list(row))
-        if not self._has_header:
+        if not self.rows:
             writer.writeheader()
-            self._has_header = True
         writer.writerow(row)
+        self.rows.append(row)
 
     def flush(self) -> None:
         """Bring what was added to the disk."""
@@ -255,6 +269,11 @@ class MetricsFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _passed(before: int, after: int, every: int) -> bool:
+    """Say whether a count came past a multiple of `every`; 0 has none."""
+    return every > 0 and after // every > before // every
 
 
 def _tensorboard(directory: Path) -> Any:

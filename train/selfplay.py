@@ -8,22 +8,25 @@ update, which normalises the logits three times and validates every minibatch.
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
 from sb3_contrib import MaskablePPO
-from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from agents import load
-from agents.learned import CheatPolicy, LearnedAgent
+from agents.learned import CheatPolicy, LearnedAgent, usual_sizes
 from cheat_env import Tables
 from cheat_env.actions import NUM_ACTIONS
 from train.config import Config, ConfigError
+from train.critic import ADAM_EPS, Critic
+from train.networks import PARTS, Judged, Networks, see
 from train.opponents import Seating
-from train.rollout import Batch, Played, Rollout
+from train.rollout import Batch, Played, Rollout, Room
 
 Metrics = dict[str, float]
 
@@ -36,24 +39,23 @@ class SelfPlay:
 
     Attributes:
         model: the MaskablePPO that holds policy and optimiser.
+        critic: what values the whole table, or None.
         decisions: decisions learned from so far.
         updates: rollouts learned from so far.
     """
 
     def __init__(self, config: Config) -> None:
-        learner, game = config.learner, config.game
-        self.config = learner
-        torch.set_num_threads(learner.threads)
+        learner = self.config = config.learner
         torch.manual_seed(learner.seed)
         self.rng = np.random.default_rng(learner.seed)
-        self.tables = Tables(
-            game.variant, game.num_players, learner.tables, seed=learner.seed, **game.rules
-        )
-        self.seating = Seating(config.opponents, learner.tables, game.num_players, self.rng)
-        self.rollout = Rollout(self.tables, self.seating, learner.steps, self.rng)
-        self.model = new_model(self.tables, learner.hidden, learner.seed)
+        self.rollouts = _rollouts(config, self.rng)
+        tables = self.rollouts[0].rooms[0].tables
+        self.model = new_model(tables, learner.hidden, learner.seed)
+        sizes = usual_sizes(tables.layout.size)
+        self.critic = Critic(sizes, learner.hidden) if learner.critic else None
         if learner.start:
-            _take_weights(self.policy, learner.start, learner.hidden)
+            self._take_weights(learner.start, learner.hidden)
+        self.networks = Networks(self.policy, self.critic, learner.threads, learner.bfloat16)
         self.decisions = 0
         self.updates = 0
 
@@ -62,49 +64,76 @@ class SelfPlay:
         """The network."""
         return self.model.policy
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The opponents whose record `Played` keeps."""
+        return self.rollouts[0].rooms[0].seating.names
+
     def iterate(self) -> tuple[Metrics, Played]:
         """Play and learn once; returns the update's figures and what ended."""
-        c = self.config
-        self.policy.set_training_mode(False)
-        how = (self.policy, c.gamma, c.gae_lambda, self.progress())
-        batch, played = self.rollout.collect(*how)
-        while not len(batch.action):  # a short rollout may hold nothing to learn from
-            batch, more = self.rollout.collect(*how)
-            played.add(more)
-        metrics = self.update(batch)
+        with self.networks.computing():
+            batch, played = self._collect()
+            while not len(batch.action):  # a short rollout may hold nothing to learn from
+                batch, more = self._collect()
+                played.add(more)
+            metrics = self.update(batch)
         self.decisions += len(batch.action)
         self.updates += 1
         return metrics, played
 
+    def _collect(self) -> tuple[Batch, Played]:
+        """Play every table on; returns what can be learned, and what ended."""
+        c, progress = self.config, self.progress()
+        found = self.networks.side_by_side(
+            lambda _, rollout: rollout.collect(self.networks, c.gamma, c.gae_lambda, progress),
+            self.rollouts,
+        )
+        batches, (played, *more) = zip(*found, strict=True)
+        for other in more:
+            played.add(other)
+        return Batch.joined(batches), played
+
     def save(self, directory: Path) -> None:
         """Write everything that the training goes on from into an existing directory."""
         self.model.save(directory / "model.zip")
+        if self.critic:
+            self.critic.save(directory / "critic.pt")
+        rooms = {
+            f"{name}.{place}": values
+            for place, room in enumerate(self._rooms())
+            for name, values in (
+                ("state", np.asarray(room.tables.state).view(np.uint8)),
+                *room.seating.drawn().items(),
+            )
+        }
+        generators = [json.dumps(rng.bit_generator.state) for rng in self._generators()]
         np.savez(
             directory / "trainer.npz",
-            state=np.asarray(self.tables.state).view(np.uint8),
-            kind=self.seating.kind,
-            learner=self.seating.learner,
-            habits=self.seating.habits,
-            agent=self.seating.agent,
-            which=self.seating.which,
             decisions=self.decisions,
             updates=self.updates,
-            rng=json.dumps(self.rng.bit_generator.state),
+            generators=generators,
+            **rooms,
         )
 
     def restore(self, directory: Path) -> None:
         """Go on from what `save` wrote; the config must be of the same game and network."""
         self.model.set_parameters(directory / "model.zip", device="cpu")
+        if self.critic:
+            self.critic.restore(directory / "critic.pt")
         with np.load(directory / "trainer.npz") as saved:
-            self.tables.take_over(saved["state"].view(self.tables.state.dtype))
-            self.seating.kind[:] = saved["kind"]
-            self.seating.learner[:] = saved["learner"]
-            self.seating.habits[:] = saved["habits"]
-            self.seating.which[:] = saved["which"]
-            if "agent" in saved:  # older checkpoints had none but rules
-                self.seating.agent[:] = saved["agent"]
+            for place, room in enumerate(self._rooms()):
+                room.tables.take_over(saved[f"state.{place}"].view(room.tables.state.dtype))
+                for name, values in room.seating.drawn().items():
+                    values[:] = saved[f"{name}.{place}"]
             self.decisions, self.updates = int(saved["decisions"]), int(saved["updates"])
-            self.rng.bit_generator.state = json.loads(str(saved["rng"]))
+            for rng, state in zip(self._generators(), saved["generators"], strict=True):
+                rng.bit_generator.state = json.loads(str(state))
+
+    def _rooms(self) -> list[Room]:
+        return [room for rollout in self.rollouts for room in rollout.rooms]
+
+    def _generators(self) -> list[np.random.Generator]:
+        return [self.rng, *(rollout.rng for rollout in self.rollouts)]
 
     def progress(self) -> float:
         """Return the share of the training that is done, 0 .. 1."""
@@ -116,18 +145,15 @@ class SelfPlay:
         rate = c.learning_rate + done * (c.final_learning_rate - c.learning_rate)
         fall = min(done / c.entropy_until, 1.0) if c.entropy_until else 1.0
         entropy_weight = c.entropy + fall * (c.final_entropy - c.entropy)
-        for group in self.policy.optimizer.param_groups:
-            group["lr"] = rate
-        self.policy.set_training_mode(True)
+        improve = Improvement(self, batch, rate, entropy_weight)
         sums: dict[str, float] = {}
         minibatches = 0
         for _ in range(c.epochs):
-            order = self.rng.permutation(len(batch.action))
-            for first in range(0, len(order), c.minibatch):
-                rows = order[first : first + c.minibatch]
-                if len(rows) < c.minibatch // 2 and first > 0:
+            order = torch.from_numpy(self.rng.permutation(len(batch.action)))
+            for rows in order.split(c.minibatch):
+                if len(rows) < c.minibatch // 2 and len(rows) < len(order):
                     continue  # a small rest would weigh as much as a whole minibatch
-                for name, value in self._step(batch, rows, entropy_weight).items():
+                for name, value in improve.step(rows).items():
                     sums[name] = sums.get(name, 0.0) + value
                 minibatches += 1
         means = {name: value / minibatches for name, value in sums.items()}
@@ -139,40 +165,102 @@ class SelfPlay:
             "entropy_weight": entropy_weight,
         }
 
-    def _step(self, batch: Batch, rows: np.ndarray, entropy_weight: float) -> Metrics:
-        """Take one gradient step on a minibatch."""
-        c = self.config
-        observation = torch.from_numpy(batch.observation[rows]).float()
-        mask = torch.from_numpy(batch.mask[rows]).bool()
-        action = torch.from_numpy(batch.action[rows])
-        old = torch.from_numpy(batch.log_probability[rows])
-        advantage = torch.from_numpy(batch.advantage[rows])
-        returns = torch.from_numpy(batch.value[rows]) + advantage
-        advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
+    def _take_weights(self, name: str, hidden: tuple[int, ...]) -> None:
+        """Begin from the weights of a saved model, and of its critic where one lies beside it."""
+        start = start_model(name)
+        if tuple(start.hidden) != tuple(hidden):
+            raise ConfigError(
+                f"learner.start {name!r}: has layers {list(start.hidden)},"
+                f" learner.hidden is {list(hidden)}"
+            )
+        self.policy.load_state_dict(start.state_dict())
+        critic = Path(name).with_name("critic.pt")
+        if self.critic and critic.exists():
+            self.critic.restore(critic, optimizer=False)
 
-        with torch.autocast("cpu", torch.bfloat16, enabled=c.bfloat16):
-            log_probabilities, value = self.policy.logits_and_value(observation, mask)
-        change = log_probabilities.gather(1, action[:, None])[:, 0] - old
+
+class Improvement:
+    """The gradient steps on one rollout."""
+
+    def __init__(self, training: SelfPlay, batch: Batch, rate: float, entropy: float) -> None:
+        self._config, self._networks = training.config, training.networks
+        self._entropy_weight = entropy
+        self._modules = [m for m in (training.policy, training.critic) if m is not None]
+        for module in self._modules:
+            for group in module.optimizer.param_groups:
+                group["lr"] = rate
+        self._seen = see(batch.observation, batch.hidden, batch.mask)
+        self._action = torch.from_numpy(batch.action)
+        self._old = torch.from_numpy(batch.log_probability)
+        self._advantage = torch.from_numpy(batch.advantage)
+        self._returns = torch.from_numpy(batch.value + batch.advantage)
+
+    def step(self, rows: torch.Tensor) -> Metrics:
+        """Take one gradient step on a minibatch; returns its figures, means over its rows."""
+        advantage = self._advantage[rows]
+        deviation, mean = torch.std_mean(advantage, correction=0)
+        scale = (float(mean), float(deviation) + 1e-8, 1 / len(rows))
+        for module in self._modules:
+            module.optimizer.zero_grad()
+        figures = self._networks.backward(
+            self._seen, rows, lambda judged, some: self._loss(judged, some, *scale)
+        )
+        for module in self._modules:
+            clip_grad_norm_(module.parameters(), self._config.max_gradient)
+            module.optimizer.step()
+        return figures
+
+    def _loss(
+        self, judged: Judged, rows: torch.Tensor, mean: float, deviation: float, weight: float
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Return PPO's loss on some rows of a minibatch, each of the same weight, and figures."""
+        c, logs = self._config, judged.log_probabilities
+        advantage = (self._advantage[rows] - mean) / deviation
+        change = logs.gather(1, self._action[rows, None])[:, 0] - self._old[rows]
         ratio = change.exp()
         clipped = ratio.clamp(1 - c.clip, 1 + c.clip)
-        policy_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
-        value_loss = functional.mse_loss(value, returns)
-        surprise = (log_probabilities.exp() * log_probabilities).masked_fill(~mask, 0)
-        entropy = -surprise.sum(dim=1).mean()
-        loss = policy_loss + c.value_weight * value_loss - entropy_weight * entropy
-
-        self.policy.optimizer.zero_grad()
-        loss.backward()
-        clip_grad_norm_(self.policy.parameters(), c.max_gradient)
-        self.policy.optimizer.step()
+        policy_loss = -weight * torch.min(advantage * ratio, advantage * clipped).sum()
+        value_loss = weight * (judged.value - self._returns[rows]).square().sum()
+        entropy = -weight * (logs.softmax(dim=1) * logs).sum()  # a masked action has chance 0
+        loss = policy_loss + c.value_weight * value_loss - self._entropy_weight * entropy
+        figures = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy}
+        if judged.worth is not None:
+            critic_loss = weight * (judged.worth - self._returns[rows]).square().sum()
+            loss = loss + c.value_weight * critic_loss
+            figures["critic_loss"] = critic_loss
         with torch.no_grad():
-            return {
-                "policy_loss": policy_loss.item(),
-                "value_loss": value_loss.item(),
-                "entropy": entropy.item(),
-                "approx_kl": (ratio - 1 - change).mean().item(),
-                "clip_fraction": ((ratio - 1).abs() > c.clip).float().mean().item(),
-            }
+            figures["approx_kl"] = weight * (ratio - 1 - change).sum()
+            figures["clip_fraction"] = weight * ((ratio - 1).abs() > c.clip).float().sum()
+        return loss, figures
+
+
+def _rollouts(config: Config, rng: np.random.Generator) -> list[Rollout]:
+    """Return a rollout for each part of the networks, with an equal share of every game's tables.
+
+    Raises `ConfigError` where there are fewer tables than games and numbers of seats.
+    """
+    learner, games = config.learner, config.game.rooms()
+    if learner.tables < len(games):
+        raise ConfigError(
+            f"learner.tables {learner.tables}: must be at least {len(games)}, one for each game"
+            " and number of seats"
+        )
+    parts = min(PARTS, learner.tables // len(games))
+    bounds = np.linspace(0, learner.tables, parts * len(games) + 1, dtype=int).tolist()
+    ends, rollouts = iter(pairwise(bounds)), []
+    for part, generator in enumerate(rng.spawn(parts)):
+        rooms = [_open(config, *game, *next(ends), generator) for game in games]
+        rollouts.append(Rollout(part, rooms, learner.steps, generator, learner.critic))
+    return rollouts
+
+
+def _open(
+    config: Config, variant: Any, seats: int, first: int, last: int, rng: np.random.Generator
+) -> Room:
+    """Return the tables `first` .. `last - 1` of a training, with who sits there."""
+    tables = Tables(variant, seats, last - first, seed=config.learner.seed, **config.game.rules)
+    tables.reset(numbers=np.arange(first, last))
+    return Room(tables, Seating(config.opponents, last - first, seats, rng))
 
 
 def new_model(tables: Tables, hidden: tuple[int, ...], seed: int) -> MaskablePPO:
@@ -182,7 +270,10 @@ def new_model(tables: Tables, hidden: tuple[int, ...], seed: int) -> MaskablePPO
         env=None,
         n_steps=1,
         batch_size=1,
-        policy_kwargs={"hidden": tuple(hidden)},
+        policy_kwargs={
+            "hidden": tuple(hidden),
+            "optimizer_kwargs": {"eps": ADAM_EPS, "fused": True},
+        },
         seed=seed,
         device="cpu",
         _init_setup_model=False,
@@ -191,6 +282,7 @@ def new_model(tables: Tables, hidden: tuple[int, ...], seed: int) -> MaskablePPO
     model.action_space = spaces.Discrete(NUM_ACTIONS)
     model.n_envs = 1
     model._setup_model()
+    model.policy.set_training_mode(False)  # it has no layer that would differ
     return model
 
 
@@ -204,14 +296,3 @@ def start_model(name: str) -> CheatPolicy:
             f"learner.start {name!r}: reads {agent.observation!r}, the training {OBSERVATION!r}"
         )
     return agent.policy
-
-
-def _take_weights(policy: CheatPolicy, name: str, hidden: tuple[int, ...]) -> None:
-    """Let a policy begin from the weights of a saved model."""
-    start = start_model(name)
-    if tuple(start.hidden) != tuple(hidden):
-        raise ConfigError(
-            f"learner.start {name!r}: has layers {list(start.hidden)},"
-            f" learner.hidden is {list(hidden)}"
-        )
-    policy.load_state_dict(start.state_dict())

@@ -1,0 +1,171 @@
+"""Policy and critic, computed in parts by threads.
+
+The rows are split into the same parts whatever the number of threads, so the results are the same.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from agents.learned import CheatPolicy
+from agents.shipped import prior
+from train.critic import Critic
+
+S = TypeVar("S")
+T = TypeVar("T")
+M = TypeVar("M", bound=nn.Module)
+
+#: Into how many parts the rows are split.
+PARTS = 2
+
+
+@dataclass
+class Seen:
+    """Rows to judge, m of them, without the numbers that are 0 in all of them.
+
+    Attributes:
+        numbers: int8 (m, c), observation and hidden cards.
+        columns: int64 (c,), the places of these numbers.
+        own: how many of them are of the observation.
+        prior: float32 (m,), the value that networks start from.
+        mask: bool (m, 46), the legal actions.
+    """
+
+    numbers: torch.Tensor
+    columns: torch.Tensor
+    own: int
+    prior: torch.Tensor
+    mask: torch.Tensor
+
+
+class Judged(NamedTuple):
+    """Log-probabilities (n, 46), the policy's own values (n,), and the critic's (n,) or None."""
+
+    log_probabilities: torch.Tensor
+    value: torch.Tensor
+    worth: torch.Tensor | None
+
+
+def see(observation: NDArray[np.int8], hidden: NDArray[np.int8], mask: NDArray[np.int8]) -> Seen:
+    """Return rows to judge: observation (m, D), hidden (m, H) and mask (m, 46), int8."""
+    own, more = _filled(observation), _filled(hidden)
+    numbers = np.concatenate((observation[:, own], hidden[:, more]), axis=1)
+    return Seen(
+        numbers=torch.from_numpy(numbers),
+        columns=torch.from_numpy(np.concatenate((own, observation.shape[1] + more))),
+        own=len(own),
+        prior=torch.from_numpy(prior(observation).astype(np.float32)),
+        mask=torch.from_numpy(mask).bool(),
+    )
+
+
+def _filled(numbers: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Return the columns that are not 0 in every row."""
+    return np.flatnonzero(np.bitwise_or.reduce(numbers, axis=0))
+
+
+class Networks:
+    """A policy and perhaps a critic, each with copies that share its weights, one for each part.
+
+    Args:
+        policy: what acts.
+        critic: what sees the whole table, or None: then the policy's own value counts.
+        threads: threads to compute with; more than one for each part are of no use.
+        bfloat16: compute dense layers in bfloat16.
+    """
+
+    def __init__(
+        self, policy: CheatPolicy, critic: Critic | None, threads: int, bfloat16: bool
+    ) -> None:
+        self.policy, self.critic = policy, critic
+        self._bfloat16 = bfloat16
+        self._policies = [policy, *(_sharing(policy) for _ in range(PARTS - 1))]
+        self._critics = [critic, *(critic and _sharing(critic) for _ in range(PARTS - 1))]
+        torch.set_num_threads(1)  # the parts are the threads
+        self._pool = ThreadPoolExecutor(PARTS - 1) if threads > 1 else None
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Let products of float32 be made of bfloat16 parts too, where that is asked for."""
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("medium" if self._bfloat16 else before)
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
+
+    def judge(
+        self,
+        part: int,
+        observation: NDArray[np.int8],
+        hidden: NDArray[np.int8],
+        mask: NDArray[np.int8],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return log-probabilities (m, 46) and the values (m,) that advantages are taken from."""
+        with torch.inference_mode():
+            found = self._forward(part, see(observation, hidden, mask), torch.arange(len(mask)))
+        value = found.value if found.worth is None else found.worth
+        return found.log_probabilities.numpy(), value.numpy()
+
+    def backward(
+        self,
+        seen: Seen,
+        rows: torch.Tensor,
+        loss: Callable[[Judged, torch.Tensor], tuple[torch.Tensor, dict[str, torch.Tensor]]],
+    ) -> dict[str, float]:
+        """Add the gradient of a loss over rows, which is a sum over them; returns its figures."""
+
+        def work(part: int, mine: torch.Tensor) -> dict[str, torch.Tensor]:
+            found, figures = loss(self._forward(part, seen, mine), mine)
+            found.backward()  # type: ignore[no-untyped-call]
+            return figures
+
+        parts = self.side_by_side(work, rows.tensor_split(PARTS))
+        for whole, *copies in zip(*map(self._parameters, range(PARTS)), strict=True):
+            for other in copies:
+                if other.grad is not None:
+                    whole.grad += other.grad
+                    other.grad = None
+        return {name: sum(part[name].item() for part in parts) for name in parts[0]}
+
+    def _parameters(self, part: int) -> list[nn.Parameter]:
+        critic = self._critics[part]
+        return [*self._policies[part].parameters(), *(critic.parameters() if critic else ())]
+
+    def _forward(self, part: int, seen: Seen, rows: torch.Tensor) -> Judged:
+        """Judge some rows by one part's copies."""
+        policy, critic = self._policies[part], self._critics[part]
+        numbers = seen.numbers.index_select(0, rows).to(
+            torch.bfloat16 if self._bfloat16 else torch.float32
+        )
+        prior, own = seen.prior[rows], seen.own
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._bfloat16):
+            features = policy.features_extractor.dense(numbers[:, :own], seen.columns[:own])
+            logs, value = policy.heads(features, prior, seen.mask[rows])
+            worth = critic(numbers, prior, seen.columns) if critic else None
+        return Judged(logs, value, worth)
+
+    def side_by_side(self, work: Callable[[int, S], T], shares: Sequence[S]) -> list[T]:
+        """Return what each part makes of its share."""
+        if self._pool is None:
+            return [work(part, share) for part, share in enumerate(shares)]
+        asked = [self._pool.submit(work, part, share) for part, share in enumerate(shares) if part]
+        return [work(0, shares[0]), *(one.result() for one in asked)]
+
+
+def _sharing(module: M) -> M:
+    """Return a copy of a module that has the same weights in memory and gradients of its own."""
+    made: Any = copy.deepcopy(module)
+    for own, shared in zip(made.parameters(), module.parameters(), strict=True):
+        own.data = shared.data
+    return made
