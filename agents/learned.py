@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn import functional
 
 from agents.base import AgentError
-from agents.shipped import MASKED, prior, sample
+from agents.shipped import MASKED, PolicyAgent, prior
 from cheat_env import observations as obs
 from cheat_env.actions import NUM_ACTIONS
 
@@ -120,8 +120,8 @@ class CheatPolicy(MaskableActorCriticPolicy):
             return torch.log_softmax(logits, dim=1), found[:, -1]
 
 
-class LearnedAgent:
-    """A trained model that plays its sampled policy: a bluffer must mix.
+class LearnedAgent(PolicyAgent):
+    """A model in training, or just trained, that plays by its network.
 
     Args:
         name: how it is called in tables.
@@ -164,30 +164,14 @@ class LearnedAgent:
             found |= {f"weight.{i}": weight, f"bias.{i}": bias}
         return {name: tensor.detach().numpy().copy() for name, tensor in found.items()}
 
-    def act(
-        self,
-        observation: NDArray[np.int8],
-        action_mask: NDArray[np.int8],
-        rng: np.random.Generator,
-    ) -> NDArray[np.int64]:
-        """Return an action for each row (see `agents.base.Agent`)."""
-        return sample(
-            self._log_probabilities(observation, action_mask), rng.random(len(observation))
-        )
-
-    def probabilities(
-        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
-    ) -> NDArray[np.float64]:
-        """Return the probability of each action (see `agents.base.Mixing`)."""
-        found = np.exp(self._log_probabilities(observation, action_mask), dtype=np.float64)
-        return found / found.sum(axis=1, keepdims=True)
-
-    def _log_probabilities(
+    def log_probabilities(
         self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
     ) -> NDArray[np.float32]:
+        """Return masked log-probabilities (see `agents.shipped.PolicyAgent`)."""
         with torch.inference_mode():
             found, _ = self.policy.logits_and_value(
                 torch.tensor(observation, dtype=torch.float32),
                 torch.tensor(action_mask, dtype=torch.bool),
             )
-        return found.numpy()
+        logs: NDArray[np.float32] = found.numpy()
+        return logs

@@ -11,6 +11,7 @@ import io
 import json
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
@@ -62,7 +63,42 @@ def digest(layout: obs.Layout) -> str:
     return hashlib.sha256(json.dumps([fields, actions]).encode()).hexdigest()
 
 
-class ShippedAgent:
+class PolicyAgent(ABC):
+    """A trained policy that plays what it draws: a bluffer must mix.
+
+    Attributes:
+        name: how it is called in tables.
+        observation: "table" or "memory".
+    """
+
+    name: str
+    observation: str
+
+    @abstractmethod
+    def log_probabilities(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.float32]:
+        """Return masked log-probabilities, float32 (n, 46), of observations (n, D)."""
+
+    def act(
+        self,
+        observation: NDArray[np.int8],
+        action_mask: NDArray[np.int8],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Return an action for each row (see `agents.base.Agent`)."""
+        draws = rng.random(len(observation))
+        return sample(self.log_probabilities(observation, action_mask), draws)
+
+    def probabilities(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action (see `agents.base.Mixing`)."""
+        found = np.exp(self.log_probabilities(observation, action_mask), dtype=np.float64)
+        return found / found.sum(axis=1, keepdims=True)
+
+
+class ShippedAgent(PolicyAgent):
     """A trained policy that plays with NumPy: dense layers with ReLU, then one of actions.
 
     Args:
@@ -75,7 +111,7 @@ class ShippedAgent:
     def __init__(self, name: str, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]):
         self.name = name
         self.header = header
-        self.observation: str = header["observation"]
+        self.observation = header["observation"]
         layout = obs.layout(self.observation)
         self._scale = 1 / layout.per_number("scale").astype(np.float32)
         self._prior = arrays["prior"]
@@ -106,28 +142,10 @@ class ShippedAgent:
         made, own = (f"format {form}, layout {hashed[:12]}" for form, hashed in (made_for, here))
         raise AgentError(f"model {path}: made for {made}; here are {own}")
 
-    def act(
-        self,
-        observation: NDArray[np.int8],
-        action_mask: NDArray[np.int8],
-        rng: np.random.Generator,
-    ) -> NDArray[np.int64]:
-        """Return an action for each row (see `agents.base.Agent`)."""
-        return sample(
-            self.log_probabilities(observation, action_mask), rng.random(len(observation))
-        )
-
-    def probabilities(
-        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
-    ) -> NDArray[np.float64]:
-        """Return the probability of each action (see `agents.base.Mixing`)."""
-        found = np.exp(self.log_probabilities(observation, action_mask), dtype=np.float64)
-        return found / found.sum(axis=1, keepdims=True)
-
     def log_probabilities(
         self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
     ) -> NDArray[np.float32]:
-        """Return masked log-probabilities, float32 (n, 46), of observations (n, D)."""
+        """Return masked log-probabilities (see `PolicyAgent`)."""
         *hidden, (weight, bias) = self._layers
         numbers = observation * self._scale
         for layer, shift in hidden:
@@ -143,7 +161,7 @@ class ShippedAgent:
 def save(
     path: Path, observation: str, arrays: Mapping[str, NDArray[Any]], told: Mapping[str, Any]
 ) -> None:
-    """Write a file for `ShippedAgent.load`, whole or not at all: arrays and what to tell of them."""
+    """Write a file for `ShippedAgent.load`, whole or not at all: arrays, and what it tells."""
     header = {
         "format": FORMAT,
         "observation": observation,

@@ -89,6 +89,8 @@ class Learner:
         gae_lambda: lambda of generalised advantage estimation.
         value_weight: weight of the value loss.
         max_gradient: gradients are clipped to this norm.
+        truncation_ends: whether a truncated deal is over and worth what it paid, where `max_plays`
+            is a rule of the game; else it is worth what the last positions were thought to be.
         critic: whether advantages come from a critic that sees the whole table, in training only.
         bfloat16: compute dense layers in bfloat16; weights stay float32.
         threads: threads to play and learn with, 1 or 2; they change no result.
@@ -112,6 +114,7 @@ class Learner:
     gae_lambda: float = 0.95
     value_weight: float = 0.5
     max_gradient: float = 0.5
+    truncation_ends: bool = False
     critic: bool = True
     bfloat16: bool = True
     threads: int = 2

@@ -90,6 +90,7 @@ class Rollout:
         steps: actions at each table.
         rng: what the policy's and the others' choices are drawn from.
         critic: whether to keep what no seat sees.
+        truncation_ends: whether a truncated deal is over, and worth what it paid.
     """
 
     def __init__(
@@ -99,8 +100,10 @@ class Rollout:
         steps: int,
         rng: np.random.Generator,
         critic: bool = False,
+        truncation_ends: bool = False,
     ) -> None:
         self.part, self.rooms, self.rng, self._critic = part, rooms, rng, critic
+        self._truncation_ends = truncation_ends
         bounds = np.cumsum([0, *(room.tables.num_tables for room in rooms)])
         self._places = [slice(a, b) for a, b in pairwise(bounds)]
         n = int(bounds[-1])
@@ -187,8 +190,9 @@ class Rollout:
         seating.act(tables.observation, tables.action_mask, tables.seat, others, actions)
         tables.step(actions)
         self.reward[step, at, : tables.num_players] = tables.reward
-        self.terminated[step, at] = tables.terminated
-        self.truncated[step, at] = tables.truncated
+        over = tables.truncated & self._truncation_ends
+        self.terminated[step, at] = tables.terminated | over
+        self.truncated[step, at] = tables.truncated & ~over
 
 
 def _count(room: Room, ended: NDArray[np.int64], played: Played) -> None:

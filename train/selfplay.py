@@ -250,7 +250,8 @@ def _rollouts(config: Config, rng: np.random.Generator) -> list[Rollout]:
     ends, rollouts = iter(pairwise(bounds)), []
     for part, generator in enumerate(rng.spawn(parts)):
         rooms = [_open(config, *game, *next(ends), generator) for game in games]
-        rollouts.append(Rollout(part, rooms, learner.steps, generator, learner.critic))
+        how = (learner.steps, generator, learner.critic, learner.truncation_ends)
+        rollouts.append(Rollout(part, rooms, *how))
     return rollouts
 
 
