@@ -26,7 +26,7 @@ class Dense(nn.Module):
     """Dense layers with ReLU on numbers that are scaled by their usual size.
 
     Args:
-        scale: float32 (D,), the usual size of each number.
+        scale: float32 (D,), the usual size of each number; of one that is not to be seen, infinite.
         hidden: widths of the layers.
     """
 
@@ -56,31 +56,48 @@ class Torso(BaseFeaturesExtractor):
     Args:
         observation_space: Box of int8 (D,), `table` or `memory`.
         hidden: widths of the layers.
+        blind: fields of the observation that are not to be seen.
     """
 
-    def __init__(self, observation_space: gymnasium.spaces.Box, hidden: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        observation_space: gymnasium.spaces.Box,
+        hidden: tuple[int, ...],
+        blind: tuple[str, ...],
+    ) -> None:
         super().__init__(observation_space, hidden[-1] + 1)
-        self.dense = Dense(usual_sizes(observation_space.shape[0]), hidden)
+        self.dense = Dense(usual_sizes(observation_space.shape[0], blind), hidden)
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         """Return features (n, hidden + 1) of observations (n, D)."""
         return torch.cat((self.dense(observation), prior(observation)[:, None]), dim=1)
 
 
-def usual_sizes(size: int) -> NDArray[np.float32]:
+def usual_sizes(size: int, blind: tuple[str, ...] = ()) -> NDArray[np.float32]:
     """Return what to scale the first `size` numbers of an observation by, float32 (size,)."""
-    return obs.MEMORY.per_number("scale")[:size].astype(np.float32)
+    sizes = obs.MEMORY.per_number("scale").astype(np.float32)
+    for field in obs.MEMORY.fields:
+        if field.name in blind:
+            start = obs.MEMORY.start[field.name]
+            sizes[start : start + field.size] = np.inf
+    return sizes[:size]
 
 
 class CheatPolicy(MaskableActorCriticPolicy):
     """sb3-contrib's maskable policy on a `Torso`: one linear head each for actions and value."""
 
-    def __init__(self, *args: Any, hidden: tuple[int, ...] = (256, 256), **kwargs: Any) -> None:
-        self.hidden = tuple(hidden)
+    def __init__(
+        self,
+        *args: Any,
+        hidden: tuple[int, ...] = (256, 256),
+        blind: tuple[str, ...] = (),
+        **kwargs: Any,
+    ) -> None:
+        self.hidden, self.blind = tuple(hidden), tuple(blind)
         kwargs |= {
             "net_arch": [],
             "features_extractor_class": Torso,
-            "features_extractor_kwargs": {"hidden": self.hidden},
+            "features_extractor_kwargs": {"hidden": self.hidden, "blind": self.blind},
         }
         super().__init__(*args, **kwargs)
 
@@ -95,7 +112,7 @@ class CheatPolicy(MaskableActorCriticPolicy):
         data = super()._get_constructor_parameters()
         for name in ("net_arch", "features_extractor_class", "features_extractor_kwargs"):
             del data[name]
-        return data | {"hidden": self.hidden}
+        return data | {"hidden": self.hidden, "blind": self.blind}
 
     def logits_and_value(
         self, observation: torch.Tensor, mask: torch.Tensor
@@ -158,7 +175,9 @@ class LearnedAgent(PolicyAgent):
         """Return what `agents.shipped` plays by: the policy's weights, without its value."""
         policy = self.policy
         heads = policy.action_net.weight, policy.action_net.bias
-        layers = [(layer.weight, layer.bias) for layer in policy.features_extractor.dense.layers]
+        dense = policy.features_extractor.dense
+        layers = [(layer.weight, layer.bias) for layer in dense.layers]
+        layers[0] = (layers[0][0] * (dense.scale > 0), layers[0][1])
         found = {"prior": heads[0][:, -1]}
         for i, (weight, bias) in enumerate([*layers, (heads[0][:, :-1], heads[1])]):
             found |= {f"weight.{i}": weight, f"bias.{i}": bias}

@@ -12,6 +12,7 @@ import torch
 
 from agents import load
 from agents.learned import usual_sizes
+from agents.shipped import save
 from cheat_env import Tables
 from cheat_env.cards import JOKER, SLOTS
 from cheat_env.observations import MEMORY, OTHERS
@@ -147,6 +148,27 @@ def test_the_parts_add_up_to_the_gradient_of_all_rows() -> None:
         value.square().sum().backward()
         expected = [p.grad for p in policy.parameters() if p.grad is not None]
         assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(found, expected, strict=True))
+
+
+def test_a_blind_network_does_not_see_these_fields(tmp_path: Path) -> None:
+    """Other numbers there change nothing: in training, saved and loaded, and shipped."""
+    tables = played("english", 4)
+    model = new_model(tables, (16, 8), 0, blind=("tallies", "known"))
+    for weights in model.policy.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    model.save(tmp_path / "model.zip")
+    agent = load(str(tmp_path / "model.zip"))
+    save(tmp_path / "model.npz", "memory", agent.arrays(), {})
+    other = tables.observation.copy()
+    view = MEMORY.view(other)
+    view["tallies"][:] += 3
+    view["known"][:] += 1
+    for player in (agent, load(str(tmp_path / "model.npz"))):
+        chances = player.probabilities(tables.observation, tables.action_mask)
+        assert np.array_equal(chances, player.probabilities(other, tables.action_mask))
+        view["own_pile"][:, 0] += 1
+        assert not np.array_equal(chances, player.probabilities(other, tables.action_mask))
+        view["own_pile"][:, 0] -= 1
 
 
 # --- Several games in one training ----------------------------------------------------------------

@@ -172,19 +172,19 @@ def test_a_rollout_counts_what_the_learner_won() -> None:
     assert wins > 0
 
 
-@pytest.mark.parametrize("ends", [False, True])
-def test_a_truncated_deal_is_over_where_the_config_says_so(ends: bool) -> None:
-    """Its last decisions are worth what they were paid, and usable; else they are left out."""
-    rules = {"deck": "A-5", "max_plays": 4}
-    tables, rng = Tables("english", 4, 32, seed=2, **rules), np.random.default_rng(0)
-    seating = Seating(Opponents(random_rules=0.0, fixed_rules=0.0), 32, 4, rng)
-    rollout = Rollout(0, [Room(tables, seating)], 40, rng, truncation_ends=ends)
-    networks = Networks(new_model(tables, (8,), 0).policy, None, threads=1, bfloat16=False)
-    batch, played = rollout.collect(networks, 1.0, 1.0, 0.0)
-    assert played.truncated > 32
-    assert rollout.terminated.sum() - (played.deals - played.truncated) == ends * played.truncated
-    assert rollout.truncated.sum() == (not ends) * played.truncated
-    if ends:  # all that is paid in the end is nothing, or a win or loss
-        returns = batch.value + batch.advantage
-        worth = {0.0, 1.0, -1 / 3}
-        assert all(min(abs(r - w) for w in worth) < 1e-5 for r in returns)
+def test_a_truncated_deal_is_over_where_the_config_says_so() -> None:
+    """Its last decisions are then usable, and worth what they were paid."""
+    sizes = []
+    for ends in (False, True):
+        tables = Tables("english", 4, 32, seed=2, deck="A-5", max_plays=4)
+        rng = np.random.default_rng(0)
+        seating = Seating(Opponents(random_rules=0.0, fixed_rules=0.0), 32, 4, rng)
+        rollout = Rollout(0, [Room(tables, seating)], 40, rng, truncation_ends=ends)
+        networks = Networks(new_model(tables, (8,), 0).policy, None, threads=1, bfloat16=False)
+        batch, played = rollout.collect(networks, 1.0, 1.0, 0.0)
+        assert played.truncated == played.deals > 32
+        assert rollout.terminated.sum() == ends * played.deals
+        assert rollout.truncated.sum() == (not ends) * played.deals
+        sizes.append(len(batch.action))
+    assert sizes[0] < sizes[1]
+    assert (np.abs(batch.value + batch.advantage) < 1e-5).mean() > 0.5

@@ -200,6 +200,7 @@ def test_print_config_shows_every_key(capsys: pytest.CaptureFixture[str]) -> Non
         (["--learner.hidden=[]"], "learner.hidden"),
         (["--learner.hidden=[0]"], "learner.hidden"),
         (["--learner.seed=-1"], "learner.seed"),
+        (["--learner.blind=[ears]"], "'ears'"),
         (["--learner.learning_rate=-1"], "learner.learning_rate"),
         (["--opponents.random_rules=0.9", "--opponents.fixed_rules=0.2"], "opponents"),
         (["--opponents.fixed=[honset]"], "'honset'"),

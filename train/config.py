@@ -16,6 +16,7 @@ import yaml
 from jsonargparse import ArgumentError, ArgumentParser
 
 from cheat_env import Rules
+from cheat_env.observations import MEMORY
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -77,6 +78,7 @@ class Learner:
         tables: tables played at once.
         steps: actions at each table between two updates.
         hidden: widths of the network's layers.
+        blind: fields of the observation that the networks do not see, to learn what they are worth.
         learning_rate: at the start; falls linearly.
         final_learning_rate: at the end.
         entropy: weight of the entropy bonus at the start; falls linearly.
@@ -102,6 +104,7 @@ class Learner:
     tables: int = 512
     steps: int = 64
     hidden: tuple[int, ...] = (256, 256)
+    blind: tuple[str, ...] = ()
     learning_rate: float = 7e-4
     final_learning_rate: float = 3.5e-5
     entropy: float = 0.05
@@ -308,6 +311,8 @@ def _refuse_changes(before: Config, config: Config) -> None:
     fixed = {
         "game": (before.game, config.game),
         "learner.hidden": (before.learner.hidden, config.learner.hidden),
+        "learner.blind": (before.learner.blind, config.learner.blind),
+        "learner.critic": (before.learner.critic, config.learner.critic),
         "learner.tables": (before.learner.tables, config.learner.tables),
         "opponents.fixed": (before.opponents.fixed, config.opponents.fixed),
         "opponents.agents": (before.opponents.agents, config.opponents.agents),
@@ -325,6 +330,9 @@ def _check(config: Config) -> None:
             raise ConfigError(f"{key} {name!r}: must be the name of a directory, not a path")
     if not learner.hidden or min(learner.hidden) < 1:
         raise ConfigError(f"learner.hidden {list(learner.hidden)}: give widths of at least 1")
+    unknown = sorted(set(learner.blind) - set(MEMORY.start))
+    if unknown:
+        raise ConfigError(f"learner.blind {unknown[0]!r}: must be of {', '.join(MEMORY.start)}")
     for name in ("learning_rate", "max_gradient", "clip"):
         if getattr(learner, name) <= 0:
             raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be more than 0")

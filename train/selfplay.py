@@ -50,8 +50,8 @@ class SelfPlay:
         self.rng = np.random.default_rng(learner.seed)
         self.rollouts = _rollouts(config, self.rng)
         tables = self.rollouts[0].rooms[0].tables
-        self.model = new_model(tables, learner.hidden, learner.seed)
-        sizes = usual_sizes(tables.layout.size)
+        self.model = new_model(tables, learner.hidden, learner.seed, learner.blind)
+        sizes = usual_sizes(tables.layout.size, learner.blind)
         self.critic = Critic(sizes, learner.hidden) if learner.critic else None
         if learner.start:
             self._take_weights(learner.start, learner.hidden)
@@ -264,7 +264,9 @@ def _open(
     return Room(tables, Seating(config.opponents, last - first, seats, rng))
 
 
-def new_model(tables: Tables, hidden: tuple[int, ...], seed: int) -> MaskablePPO:
+def new_model(
+    tables: Tables, hidden: tuple[int, ...], seed: int, blind: tuple[str, ...] = ()
+) -> MaskablePPO:
     """Return an untrained model for the observations of these tables."""
     model = MaskablePPO(
         CheatPolicy,
@@ -273,6 +275,7 @@ def new_model(tables: Tables, hidden: tuple[int, ...], seed: int) -> MaskablePPO
         batch_size=1,
         policy_kwargs={
             "hidden": tuple(hidden),
+            "blind": tuple(blind),
             "optimizer_kwargs": {"eps": ADAM_EPS, "fused": True},
         },
         seed=seed,
