@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from threadpoolctl import threadpool_limits
+
 from agents import Agent, load
 from train.matches import Cell, Result, play_chunk
 
@@ -100,20 +102,20 @@ def _load_once(source: str) -> Agent:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let torch, where anything has loaded it, compute on one thread.
+    """Let NumPy, and torch where anything has loaded it, compute on one thread.
 
     Jobs are what runs side by side; and how many threads share a product changes its last bits.
     """
     torch: Any = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    before = torch.get_num_threads() if torch else 1
+    with threadpool_limits(1):
+        if torch:
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(before)
 
 
 @contextmanager
