@@ -85,7 +85,7 @@ def test_the_readme_sets_up_in_one_line_each() -> None:
     blocks = re.findall(r"```bash\n(.*?)\n```", README, re.DOTALL)
     setup = "python -m venv .venv && . .venv/bin/activate && "
     setup += 'pip install -e ".[test]" -c constraints.txt && '
-    assert blocks == [setup + "python -m train --config russian.yaml", setup + "pytest"]
+    assert blocks == [setup + "python -m train --config russian.yaml", setup + "pytest -n auto"]
     assert (ROOT / "constraints.txt").is_file()
     assert (ROOT / "configs" / "russian.yaml").is_file()
 

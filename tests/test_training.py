@@ -174,6 +174,14 @@ def test_the_value_starts_at_the_cards_that_others_hold_more() -> None:
     assert expected.std() > 0.05
 
 
+def test_the_value_prior_can_be_switched_off() -> None:
+    """Without it every value is 0 at first, the critic's too."""
+    for critic in (False, True):
+        learner = replace(TINY.learner, value_prior=False, critic=critic)
+        batch, _ = SelfPlay(replace(TINY, learner=learner))._collect()
+        assert not batch.value.any()
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_saved_model_plays_like_the_one_in_memory(layout: str, tmp_path: Path) -> None:
     """Saving and loading keeps the policy, for either observation."""

@@ -94,6 +94,8 @@ class Learner:
         truncation_ends: whether a truncated deal is over and worth what it paid, where `max_plays`
             is a rule of the game; else it is worth what the last positions were thought to be.
         critic: whether advantages come from a critic that sees the whole table, in training only.
+        value_prior: whether values begin from the sizes of the hands: self-play that begins from
+            nothing ends in deals without an end.
         bfloat16: compute dense layers in bfloat16; weights stay float32.
         threads: threads to play and learn with, 1 or 2; they change no result.
         seed: what all of the training's chance comes from.
@@ -119,6 +121,7 @@ class Learner:
     max_gradient: float = 0.5
     truncation_ends: bool = False
     critic: bool = True
+    value_prior: bool = True
     bfloat16: bool = True
     threads: int = 2
     seed: int = 1

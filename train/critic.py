@@ -37,10 +37,14 @@ class Critic(nn.Module):
     Args:
         scale: float32 (D,), the usual size of each number of the observation.
         hidden: widths of the layers.
+        value_prior: whether to begin from the value prior.
     """
 
-    def __init__(self, scale: NDArray[np.float32], hidden: tuple[int, ...]) -> None:
+    def __init__(
+        self, scale: NDArray[np.float32], hidden: tuple[int, ...], value_prior: bool = True
+    ) -> None:
         super().__init__()
+        self._prior_weight = float(value_prior)
         self.dense = Dense(np.append(scale, np.full(HIDDEN, SCALE, np.float32)), hidden)
         self.value = nn.Linear(hidden[-1], 1)
         nn.init.zeros_(self.value.weight)
@@ -53,7 +57,7 @@ class Critic(nn.Module):
         """Return values (n,) of observations with the hidden cards behind them, (n, D + 126)."""
         features = self.dense(seen, columns).float()
         with torch.autocast("cpu", enabled=False):
-            return self.value(features)[:, 0] + prior
+            return self.value(features)[:, 0] + self._prior_weight * prior
 
     def save(self, path: Path) -> None:
         """Write the weights and the optimiser's state."""

@@ -52,7 +52,11 @@ class SelfPlay:
         tables = self.rollouts[0].rooms[0].tables
         self.model = new_model(tables, learner.hidden, learner.seed, learner.blind)
         sizes = usual_sizes(tables.layout.size, learner.blind)
-        self.critic = Critic(sizes, learner.hidden) if learner.critic else None
+        self.critic = None
+        if learner.critic:
+            self.critic = Critic(sizes, learner.hidden, learner.value_prior)
+        if not learner.value_prior:
+            torch.nn.init.zeros_(self.policy.value_net.weight)
         if learner.start:
             self._take_weights(learner.start, learner.hidden)
         self.networks = Networks(self.policy, self.critic, learner.threads, learner.bfloat16)
