@@ -27,6 +27,8 @@ M = TypeVar("M", bound=nn.Module)
 
 #: Into how many parts the rows are split.
 PARTS = 2
+#: Numbers of rows and columns are multiples of this where that is for us to choose.
+ROUND = 32
 
 
 @dataclass
@@ -70,8 +72,15 @@ def see(observation: NDArray[np.int8], hidden: NDArray[np.int8], mask: NDArray[n
 
 
 def _filled(numbers: NDArray[np.int8]) -> NDArray[np.int64]:
-    """Return the columns that are not 0 in every row."""
-    return np.flatnonzero(np.bitwise_or.reduce(numbers, axis=0))
+    """Return the columns that are not 0 in every row, and some more up to a round number."""
+    empty = np.bitwise_or.reduce(numbers, axis=0) == 0
+    used = min(_round_up(len(empty) - int(empty.sum())), len(empty))
+    return np.sort(np.argsort(empty, kind="stable")[:used])
+
+
+def _round_up(number: int) -> int:
+    """Return the next multiple of ROUND: torch keeps code for every size of a product it meets."""
+    return -(-number // ROUND) * ROUND
 
 
 class Networks:
@@ -112,10 +121,12 @@ class Networks:
         mask: NDArray[np.int8],
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return log-probabilities (m, 46) and the values (m,) that advantages are taken from."""
+        size = len(mask)
+        rows = torch.arange(_round_up(size)) % max(size, 1)
         with torch.inference_mode():
-            found = self._forward(part, see(observation, hidden, mask), torch.arange(len(mask)))
+            found = self._forward(part, see(observation, hidden, mask), rows)
         value = found.value if found.worth is None else found.worth
-        return found.log_probabilities.numpy(), value.numpy()
+        return found.log_probabilities[:size].numpy(), value[:size].numpy()
 
     def backward(
         self,
