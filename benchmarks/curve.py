@@ -1,6 +1,6 @@
 """How exploitable runs were on the way: a picture of their panel's `exploitability`.
 
-    python benchmarks/curve.py runs/miniature runs/miniature-2 --out docs/miniature.svg
+python benchmarks/curve.py runs/miniature runs/miniature-2 --out docs/miniature.svg
 """
 
 from __future__ import annotations

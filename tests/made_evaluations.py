@@ -34,6 +34,7 @@ def record(share: float | None, games: int = 400, half: float | None = 0.02) -> 
         "place": estimate(None if share is None else 2.0, None),
         "truncated": 0.0,
         "lies_by_hand": [[100, 25]] * 14,
+        "lies_by_size": [[100, 30]] * 4,
         "challenges_by_size": [[100, 10, 5]] * 4,
     }
 

@@ -22,7 +22,7 @@ ROOT = CONFIGS.parent
 CELL = {"variant", "rules", "players", "scoring", "lineup", "deals", "finished", "truncated"}
 CELL |= {"plays", "decisions", "agents"}
 AGENT = {"counts", "share", "lost", "reward", "place", "truncated", "lies_by_hand"}
-AGENT |= {"challenges_by_size"}
+AGENT |= {"lies_by_size", "challenges_by_size"}
 COUNTS = {"games", "won", "lost", "place", "claims", "free", "lies_free", "forced", "lies_forced"}
 COUNTS |= {"asked", "challenges", "right", "caught"}
 

@@ -73,6 +73,7 @@ class Recount:
             lie = picked.sum() > picked[rank] + picked[JOKER]
             own = self.counts[seat]
             own["claims"] += 1
+            own["lies_by_size"][min(int(picked.sum()), 4) - 1] += [1, lie]
             if self._free:
                 own["lies_by_hand"][min(self._hand, 14) - 1] += [1, lie]
             else:
@@ -175,6 +176,9 @@ def test_counts_fit_together(variant: str) -> None:
     for agent, count in zip(cell["agents"].values(), counts, strict=True):
         hands, sizes = np.array(agent["lies_by_hand"]), np.array(agent["challenges_by_size"])
         assert hands.shape == (14, 2) and sizes.shape == (4, 3)
+        claims = np.array(agent["lies_by_size"])
+        lies = count["lies_free"] + count["lies_forced"]
+        assert claims.sum(axis=0).tolist() == [count["claims"], lies]
         assert hands.sum(axis=0).tolist() == [count["free"], count["lies_free"]]
         assert sizes.sum(axis=0).tolist() == [count[w] for w in ("asked", "challenges", "right")]
     assert sum(c["games"] for c in counts) == cell["finished"] * cell["players"]

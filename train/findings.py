@@ -17,7 +17,7 @@ COUNTS = (
     *("asked", "challenges", "right", "caught"),
 )
 #: Rows and columns of the two tables of behaviour.
-BY_HAND, BY_SIZE = (14, 2), (4, 3)
+BY_HAND, LIES_BY_SIZE, BY_SIZE = (14, 2), (4, 2), (4, 3)
 LARGEST = 1e300
 
 
@@ -45,6 +45,7 @@ class Record:
     place: Estimate
     truncated: float
     lies_by_hand: list[list[float]]
+    lies_by_size: list[list[float]]
     challenges_by_size: list[list[float]]
 
 
@@ -225,6 +226,7 @@ def _record(value: Mapping[str, Any], where: str) -> Record:
         place=place,
         truncated=_number(value, "truncated", where) or 0.0,
         lies_by_hand=_grid(value, "lies_by_hand", BY_HAND, where),
+        lies_by_size=_grid(value, "lies_by_size", LIES_BY_SIZE, where),
         challenges_by_size=_grid(value, "challenges_by_size", BY_SIZE, where),
     )
 

@@ -237,6 +237,7 @@ def _count(line: Line, options: NDArray[np.void], depth: int, conduct: NDArray[n
         conduct[1] += bucket[FREE]
         conduct[2] += bucket[LIES]
         bucket[:] = 0
+    counts.lies_by_size[:] = 0
     for bucket in counts.challenges_by_size:
         conduct[3] += bucket[ASKED]
         conduct[4] += bucket[CHALLENGES]

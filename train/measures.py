@@ -29,6 +29,7 @@ HAND_SIZES = 14
 #: Claims of 1 .. 3 cards, then larger ones.
 CLAIM_SIZES = 4
 FREE, LIES = range(2)
+MADE = FREE
 ASKED, CHALLENGES, RIGHT = range(3)
 
 COUNTS = np.dtype(
@@ -36,6 +37,7 @@ COUNTS = np.dtype(
         ("claims", np.int32),
         ("caught", np.int32),
         ("lies_by_hand", np.int32, (HAND_SIZES, 2)),
+        ("lies_by_size", np.int32, (CLAIM_SIZES, 2)),
         ("challenges_by_size", np.int32, (CLAIM_SIZES, 3)),
     ],
     align=True,
@@ -47,7 +49,8 @@ class Measures:
 
     Attributes:
         counts: `COUNTS` (tables, seats); `lies_by_hand` are free claims and the lies of them by
-            hand size, `challenges_by_size` the chances to challenge, challenges and right ones.
+            hand size, `lies_by_size` all claims and the lies of them by their size, and
+            `challenges_by_size` the chances to challenge, challenges and right ones.
         decisions: int32 (tables,), actions taken where there was more than one.
     """
 
@@ -133,6 +136,9 @@ def _count_claim(table: Table, options: Options, counts: NDArray[np.void], annou
     lie = int(table.picked[rank]) + int(table.picked[JOKER]) != size
     own = counts[seat]
     own.claims += 1
+    bucket = own.lies_by_size[min(size, CLAIM_SIZES) - 1]
+    bucket[MADE] += 1
+    bucket[LIES] += lie
     if announced or _holds(table, options, rank):
         bucket = own.lies_by_hand[min(hand, HAND_SIZES) - 1]
         bucket[FREE] += 1

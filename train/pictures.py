@@ -148,20 +148,23 @@ def _behaviour(game: Game) -> Figure:
         for others, (colour, turn) in zip(tables, kinds, strict=False)
     }
     figure = Figure((7, 0.9 + 1.35 * len(names)), layout="constrained")
-    grid = figure.subplots(len(names), 2, squeeze=False, sharex="col", sharey=True)
-    for name, (left, right) in zip(names, grid, strict=True):
+    grid = figure.subplots(len(names), 3, squeeze=False, sharex="col", sharey=True)
+    for name, (left, middle, right) in zip(names, grid, strict=True):
         met = [(others, cell.agents[name]) for one, others, cell in game.views if one == name]
         _curves(left, met, styles, lambda record: [(b, a) for a, b in record.lies_by_hand])
+        _curves(middle, met, styles, lambda record: [(b, a) for a, b in record.lies_by_size])
         _curves(
             right, met, styles, lambda record: [(b, a) for a, b, _ in record.challenges_by_size]
         )
         left.set_ylabel(_short(name, 16))
     grid[0, 0].set_title("lies when free to tell the truth, %")
-    grid[0, 1].set_title("challenges when asked, %")
+    grid[0, 1].set_title("lies of all claims, %")
+    grid[0, 2].set_title("challenges when asked, %")
     grid[0, 0].set_ylim(-4, 104)
     grid[0, 0].set_yticks([0, 50, 100])
     _ticks(grid[-1, 0], 13, "cards in hand")
     _ticks(grid[-1, 1], 3, "cards of the claim")
+    _ticks(grid[-1, 2], 3, "cards of the claim")
     if len(tables) <= MOST_NAMED:
         lines = [*grid[0, 0].plot([], [], color="black", lw=2)]
         lines += [grid[0, 0].plot([], [], lw=1, **styles[others])[0] for others in tables]

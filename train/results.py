@@ -68,6 +68,7 @@ def _agent(cell: Cell, name: str, finished: np.ndarray, chunks: Sequence[Result]
         for what in ("won", "lost", "reward", "place")
     )
     hands = np.sum([chunk["lies_by_hand"] for chunk in chunks], axis=0)
+    claims_by_size = np.sum([chunk["lies_by_size"] for chunk in chunks], axis=0)
     sizes = np.sum([chunk["challenges_by_size"] for chunk in chunks], axis=0)
     claims, free = _total(chunks, "claims"), int(hands[:, FREE].sum())
     return {
@@ -92,6 +93,7 @@ def _agent(cell: Cell, name: str, finished: np.ndarray, chunks: Sequence[Result]
         "place": intervals.mean(place, games),
         "truncated": 1 - float(finished.sum()) / (cell.deals * cell.players),
         "lies_by_hand": hands.tolist(),
+        "lies_by_size": claims_by_size.tolist(),
         "challenges_by_size": sizes.tolist(),
     }
 
