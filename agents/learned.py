@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -16,10 +22,22 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 from torch.nn import functional
 
-from agents.base import AgentError
-from agents.shipped import MASKED, PolicyAgent, prior
+from agents.shipped import (
+    BROKEN,
+    MASKED,
+    PolicyAgent,
+    header_for,
+    prior,
+    refuse_foreign,
+    unreadable,
+)
 from cheat_env import observations as obs
 from cheat_env.actions import NUM_ACTIONS
+
+#: The header's name in a `model.zip`.
+HEADER = "cheat.json"
+#: A file that asks for more is damaged.
+MOST_WIDTH, MOST_LAYERS = 2**14, 16
 
 
 class Dense(nn.Module):
@@ -137,39 +155,74 @@ class CheatPolicy(MaskableActorCriticPolicy):
             return torch.log_softmax(logits, dim=1), found[:, -1]
 
 
+class CheatModel(MaskablePPO):
+    """MaskablePPO whose files have a header, so that they can be read without running anything.
+
+    Attributes:
+        told: what else the header tells.
+    """
+
+    told: dict[str, Any] | None = None
+
+    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
+        """Write what `MaskablePPO.load` and `LearnedAgent.load` read, to a path with .zip."""
+        super().save(path, exclude, include)
+        told = {"hidden": self.policy.hidden, "blind": self.policy.blind, **(self.told or {})}
+        header = header_for(_layout_of(self.policy), told)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(HEADER, json.dumps(header))
+
+
+def _layout_of(policy: CheatPolicy) -> str:
+    """Return the name of the observation that a policy reads."""
+    size = policy.observation_space.shape[0]
+    return next(name for name, layout in obs.LAYOUTS.items() if layout.size == size)
+
+
+def _policy(header: Mapping[str, Any]) -> CheatPolicy:
+    """Return an untrained policy of the kind that a header tells; raises ValueError."""
+    hidden, blind = tuple(header["hidden"]), tuple(header["blind"])
+    whole = all(isinstance(width, int) and 0 < width <= MOST_WIDTH for width in hidden)
+    if not whole or not 0 < len(hidden) <= MOST_LAYERS:
+        raise ValueError(f"layers of {list(hidden)}")
+    space, actions = obs.layout(header["observation"]).space(), spaces.Discrete(NUM_ACTIONS)
+    return CheatPolicy(space, actions, lambda _: 0.0, hidden=hidden, blind=blind)
+
+
 class LearnedAgent(PolicyAgent):
     """A model in training, or just trained, that plays by its network.
 
     Args:
         name: how it is called in tables.
         policy: the network.
+        header: what its file tells of it.
     """
 
-    def __init__(self, name: str, policy: CheatPolicy) -> None:
+    def __init__(
+        self, name: str, policy: CheatPolicy, header: Mapping[str, Any] | None = None
+    ) -> None:
         self.name = name
         self.policy = policy
-        size = policy.observation_space.shape[0]
-        self.observation = next(k for k, layout in obs.LAYOUTS.items() if layout.size == size)
+        self.header = dict(header or {})
+        self.observation = _layout_of(policy)
         policy.set_training_mode(False)
 
     @staticmethod
     def load(path: Path) -> LearnedAgent:
-        """Return the agent of a `model.zip`; raises `AgentError` where it is none."""
+        """Return the agent of a `model.zip`; raises `AgentError` where it is none.
+
+        Nothing in the file is run: its weights and its header are read, and no pickled object.
+        """
         try:
-            policy = MaskablePPO.load(path, device="cpu").policy
-        except Exception as error:  # a foreign file can break the library's loader anywhere
-            said = " ".join(str(error).split())
-            raise AgentError(
-                f"model {path}: can't be read: {said or type(error).__name__}"
-            ) from None
-        sizes = {layout.size for layout in obs.LAYOUTS.values()}
-        space, actions = policy.observation_space, policy.action_space
-        if not isinstance(policy, CheatPolicy) or space.shape[0] not in sizes:
-            raise AgentError(
-                f"model {path}: made for observations {space.shape} and actions {actions},"
-                f" here are observations {sorted(sizes)} and {NUM_ACTIONS} actions"
-            )
-        return LearnedAgent(str(path), policy)
+            with zipfile.ZipFile(path) as archive:
+                header = json.loads(archive.read(HEADER))
+                weights = io.BytesIO(archive.read("policy.pth"))
+            refuse_foreign(path, header)
+            policy = _policy(header)
+            policy.load_state_dict(torch.load(weights, weights_only=True))
+        except (*BROKEN, RuntimeError, UnpicklingError) as error:
+            raise unreadable(path, error) from None
+        return LearnedAgent(str(path), policy, header)
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
         """Return what `agents.shipped` plays by: the policy's weights, without its value."""

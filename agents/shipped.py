@@ -29,7 +29,7 @@ ZOO = Path(__file__).parent / "zoo"
 SUFFIX = ".npz"
 FORMAT = 1
 #: What reading a damaged or foreign file can raise.
-_BROKEN = (
+BROKEN = (
     *(OSError, EOFError, MemoryError, ValueError, KeyError, TypeError),
     *(zipfile.BadZipFile, zlib.error),
 )
@@ -54,6 +54,31 @@ def sample(log_probabilities: NDArray[np.float32], draws: NDArray[np.float64]) -
     """Return an action (n,) for each row of log-probabilities (n, 46) and draw (n,) in 0 .. 1."""
     sums = np.cumsum(np.exp(log_probabilities, dtype=np.float64), axis=1)
     return np.argmax(sums > (draws * sums[:, -1])[:, None], axis=1)
+
+
+def header_for(observation: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the header of a model that reads "table" or "memory", with what else to tell of it."""
+    made_for = {"format": FORMAT, "digest": digest(obs.layout(observation))}
+    return {"observation": observation, **made_for, **told}
+
+
+def refuse_foreign(path: Path, header: Mapping[str, Any]) -> None:
+    """Raise `AgentError` where a header is of another format or layout than these."""
+    made = header["format"], header["digest"]
+    own = FORMAT, digest(obs.layout(header["observation"]))
+    if made != own:
+        made_for, here = (
+            f"format {form}, layout {str(hashed)[:12]}" for form, hashed in (made, own)
+        )
+        raise AgentError(f"model {path}: made for {made_for}; here are {here}")
+
+
+def unreadable(path: Path, error: Exception) -> AgentError:
+    """Return the error for a model's file that is damaged or foreign, in one line."""
+    if isinstance(error, AgentError):
+        return error
+    said = " ".join(str(error).split()) or type(error).__name__
+    return AgentError(f"model {path}: can't be read: {said}")
 
 
 def digest(layout: obs.Layout) -> str:
@@ -132,15 +157,10 @@ class ShippedAgent(PolicyAgent):
         """Return the agent of a file; raises `AgentError` where it holds none that plays here."""
         try:
             header, arrays = _read(path)
-            made_for = header["format"], header["digest"]
-            here = FORMAT, digest(obs.layout(header["observation"]))
-            if made_for == here:
-                return ShippedAgent(name or str(path), header, arrays)
-        except _BROKEN as error:
-            said = " ".join(str(error).split()) or type(error).__name__
-            raise AgentError(f"model {path}: can't be read: {said}") from None
-        made, own = (f"format {form}, layout {hashed[:12]}" for form, hashed in (made_for, here))
-        raise AgentError(f"model {path}: made for {made}; here are {own}")
+            refuse_foreign(path, header)
+            return ShippedAgent(name or str(path), header, arrays)
+        except BROKEN as error:
+            raise unreadable(path, error) from None
 
     def log_probabilities(
         self, observation: NDArray[np.int8], action_mask: NDArray[np.int8]
@@ -162,12 +182,7 @@ def save(
     path: Path, observation: str, arrays: Mapping[str, NDArray[Any]], told: Mapping[str, Any]
 ) -> None:
     """Write a file for `ShippedAgent.load`, whole or not at all: arrays, and what it tells."""
-    header = {
-        "format": FORMAT,
-        "observation": observation,
-        "digest": digest(obs.layout(observation)),
-        **told,
-    }
+    header = header_for(observation, told)
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, header=text, **arrays)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,6 +17,7 @@ from stable_baselines3 import PPO
 from agents import NAMES, Agent, AgentError, load
 from agents import __main__ as listing
 from agents.habits import Habits
+from agents.learned import HEADER
 from agents.registry import HELD_OUT, RULES, HabitAgent
 from cheat_env import Tables
 from cheat_env.observations import LAYOUTS
@@ -100,6 +103,13 @@ def rewrite(model: str, path: Path, change: dict[str, bytes]) -> None:
             new.writestr(name, change.get(name, old.read(name)))
 
 
+def retold(model: str, path: Path, **changes: Any) -> None:
+    """Write a copy of a model with another header."""
+    with zipfile.ZipFile(model) as archive:
+        header = json.loads(archive.read(HEADER))
+    rewrite(model, path, {HEADER: json.dumps(header | changes).encode()})
+
+
 def policy_of(model: str, path: Path, hidden: tuple[int, ...]) -> bytes:
     """Return the weights of a network of other widths."""
     new_model(Tables("english", 4), hidden, 0).save(path)
@@ -113,8 +123,14 @@ FOREIGN = {
     "cut": lambda path, model: path.write_bytes(Path(model).read_bytes()[:5000]),
     "zip of nothing": lambda path, model: zipfile.ZipFile(path, "w").close(),
     "zip of something": lambda path, model: zipfile.ZipFile(path, "w").writestr("a.txt", "a"),
-    "no json": lambda path, model: rewrite(model, path, {"data": b"}"}),
-    "no keys": lambda path, model: rewrite(model, path, {"data": b"{}"}),
+    "no json": lambda path, model: rewrite(model, path, {HEADER: b"}"}),
+    "no keys": lambda path, model: rewrite(model, path, {HEADER: b"{}"}),
+    "a list": lambda path, model: rewrite(model, path, {HEADER: b"[]"}),
+    "other layout": lambda path, model: retold(model, path, digest="0" * 64),
+    "no such observation": lambda path, model: retold(model, path, observation="all"),
+    "huge": lambda path, model: retold(model, path, hidden=[10**9]),
+    "no layers": lambda path, model: retold(model, path, hidden=[]),
+    "no numbers": lambda path, model: retold(model, path, hidden=["wide"]),
     "no weights": lambda path, model: rewrite(model, path, {"policy.pth": b"garbage"}),
     "other widths": lambda path, model: rewrite(
         model, path, {"policy.pth": policy_of(model, path, (8,))}

@@ -72,7 +72,6 @@ class Run:
         self.config = config
         self.console = console
         self.directory = config.run_directory
-        self.seconds = 0.0
         self.window: deque[tuple[Played, int, float]] = deque(maxlen=WINDOW)
         checkpoints = self.checkpoints()
         if not resume and self.directory.exists():
@@ -83,7 +82,6 @@ class Run:
         self.training = SelfPlay(config)
         if resume and checkpoints:  # a run that was killed before its first begins anew
             self.training.restore(checkpoints[-1])
-            self.seconds = float((checkpoints[-1] / "seconds").read_text())
         try:
             write_text(self.directory / "config.yaml", dump(config))
         except OSError as error:
@@ -101,7 +99,7 @@ class Run:
     def train(self) -> bool:
         """Train to the end; returns False where Ctrl-C came first. Leaves a checkpoint."""
         training, total = self.training, self.config.learner.total_decisions
-        start = time.monotonic() - self.seconds
+        start = time.monotonic() - training.seconds
         saved = said = time.monotonic()
         self.console.print(f"training {self.directory} to {total:,} decisions")
         with Interrupt() as interrupt, self._progress() as progress:
@@ -111,7 +109,7 @@ class Run:
                 metrics, played = training.iterate()
                 self._look(before)
                 now = time.monotonic()
-                self.seconds = now - start
+                training.seconds = now - start
                 self.window.append((played, training.decisions - before, now - began))
                 self._log(metrics)
                 progress.update(task, completed=training.decisions, note=self._note())
@@ -122,7 +120,7 @@ class Run:
                     self.checkpoint()
                     saved = now
         self.checkpoint()
-        write(self.directory / "model.zip", training.model.save)
+        write(self.directory / "model.zip", training.save_model)
         if training.critic:
             write(self.directory / "critic.pt", training.critic.save)
         self.metrics.close()
@@ -138,7 +136,6 @@ class Run:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         self.training.save(unfinished)
-        (unfinished / "seconds").write_text(repr(self.seconds))
         self.metrics.flush()
         self.results.flush()
         if place.exists():
@@ -153,12 +150,12 @@ class Run:
         training, c = self.training, self.config
         if _passed(before, training.decisions, c.output.snapshots_every):
             name = f"{training.decisions:012d}.zip"
-            write(self.directory / "snapshots" / name, training.model.save)
+            write(self.directory / "snapshots" / name, training.save_model)
         if self.panel and _passed(before, training.decisions, c.evaluation.every):
             found = self.panel.measure(training.policy)
             if score(found) > max((float(row["score"]) for row in self.results.rows), default=-9.0):
-                write(self.directory / "best.zip", training.model.save)
-            row = {"decisions": training.decisions, "seconds": round(self.seconds, 2)}
+                write(self.directory / "best.zip", training.save_model)
+            row = {"decisions": training.decisions, "seconds": round(training.seconds, 2)}
             self.results.add({**row, "score": score(found), **found})
 
     def evaluate(self) -> None:
@@ -213,7 +210,7 @@ class Run:
         row = {
             "decisions": training.decisions,
             "updates": training.updates,
-            "seconds": round(self.seconds, 2),
+            "seconds": round(training.seconds, 2),
             "decisions_per_second": round(speed),
             "deals": played.deals,
             "truncated": played.truncated / max(played.deals, 1),

@@ -8,6 +8,7 @@ update, which normalises the logits three times and validates every minibatch.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,17 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
-from sb3_contrib import MaskablePPO
 from torch.nn.utils import clip_grad_norm_
 
 from agents import load
-from agents.learned import CheatPolicy, LearnedAgent, usual_sizes
+from agents.learned import CheatModel, CheatPolicy, LearnedAgent, usual_sizes
 from cheat_env import Tables
 from cheat_env.actions import NUM_ACTIONS
 from train.config import Config, ConfigError
 from train.critic import ADAM_EPS, Critic
 from train.networks import PARTS, Judged, Networks, see
 from train.opponents import Seating
+from train.results import versions
 from train.rollout import Batch, Played, Rollout, Room
 
 Metrics = dict[str, float]
@@ -42,9 +43,11 @@ class SelfPlay:
         critic: what values the whole table, or None.
         decisions: decisions learned from so far.
         updates: rollouts learned from so far.
+        seconds: time that whoever trains has counted so far.
     """
 
     def __init__(self, config: Config) -> None:
+        self._whole_config = config
         learner = self.config = config.learner
         torch.manual_seed(learner.seed)
         self.rng = np.random.default_rng(learner.seed)
@@ -62,6 +65,7 @@ class SelfPlay:
         self.networks = Networks(self.policy, self.critic, learner.threads, learner.bfloat16)
         self.decisions = 0
         self.updates = 0
+        self.seconds = 0.0
 
     @property
     def policy(self) -> CheatPolicy:
@@ -97,9 +101,22 @@ class SelfPlay:
             played.add(other)
         return Batch.joined(batches), played
 
+    def save_model(self, path: Path) -> None:
+        """Write the policy as it is, with a header that tells how it came about."""
+        self.model.told = {
+            "games": [
+                (room.tables.rules.name, room.tables.num_players) for room in self.rollouts[0].rooms
+            ],
+            "decisions": self.decisions,
+            "seconds": round(self.seconds),
+            "versions": versions() | {"torch": torch.__version__},
+            "config": asdict(self._whole_config),
+        }
+        self.model.save(path)
+
     def save(self, directory: Path) -> None:
         """Write everything that the training goes on from into an existing directory."""
-        self.model.save(directory / "model.zip")
+        self.save_model(directory / "model.zip")
         if self.critic:
             self.critic.save(directory / "critic.pt")
         rooms = {
@@ -115,6 +132,7 @@ class SelfPlay:
             directory / "trainer.npz",
             decisions=self.decisions,
             updates=self.updates,
+            seconds=self.seconds,
             generators=generators,
             **rooms,
         )
@@ -130,6 +148,7 @@ class SelfPlay:
                 for name, values in room.seating.drawn().items():
                     values[:] = saved[f"{name}.{place}"]
             self.decisions, self.updates = int(saved["decisions"]), int(saved["updates"])
+            self.seconds = float(saved["seconds"])
             for rng, state in zip(self._generators(), saved["generators"], strict=True):
                 rng.bit_generator.state = json.loads(str(state))
 
@@ -270,9 +289,9 @@ def _open(
 
 def new_model(
     tables: Tables, hidden: tuple[int, ...], seed: int, blind: tuple[str, ...] = ()
-) -> MaskablePPO:
+) -> CheatModel:
     """Return an untrained model for the observations of these tables."""
-    model = MaskablePPO(
+    model = CheatModel(
         CheatPolicy,
         env=None,
         n_steps=1,
