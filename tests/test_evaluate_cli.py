@@ -16,7 +16,7 @@ import pytest
 from evaluating import run
 
 from train import evaluate, jobs, matches
-from train.config import CONFIGS
+from train.command import CONFIGS
 
 ROOT = CONFIGS.parent
 CELL = {"variant", "rules", "players", "scoring", "lineup", "deals", "finished", "truncated"}

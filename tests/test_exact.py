@@ -18,7 +18,7 @@ from cheat_env import actions as act
 from cheat_env.engine import apply, legal_actions
 from cheat_env.state import OVER
 from train import exact
-from train.config import parse
+from train.command import parse
 from train.lines import deals
 from train.solver import exploitability, responses, solve, uniform, value
 from train.tree import Seen, Tree, look, merge, policy_of, write_out

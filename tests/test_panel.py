@@ -11,7 +11,8 @@ from test_train_cli import train, words
 
 from agents import load
 from cheat_env import Tables
-from train.config import Config, Evaluation, Game, parse
+from train.command import parse
+from train.config import Config, Evaluation, Game
 from train.panel import Panel, score
 from train.selfplay import new_model
 

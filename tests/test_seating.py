@@ -11,7 +11,8 @@ import pytest
 from agents import load
 from agents.learned import LearnedAgent
 from cheat_env import Tables
-from train.config import Config, ConfigError, Game, Learner, Opponents, parse
+from train.command import parse
+from train.config import Config, ConfigError, Game, Learner, Opponents
 from train.opponents import AGENTS, BY_HABITS, Seating
 from train.selfplay import SelfPlay, new_model
 

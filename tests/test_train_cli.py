@@ -17,7 +17,8 @@ import yaml
 from agents import load
 from cheat_env import Rules, Tables
 from train import __main__ as cli
-from train.config import CONFIGS, Config, Learner, dump, find_config, parse
+from train.command import CONFIGS, find_config, parse
+from train.config import Config, Learner, dump
 
 ROOT = CONFIGS.parent
 DECISIONS = 3000

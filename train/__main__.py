@@ -9,7 +9,8 @@ from pathlib import Path
 
 from agents import AgentError, load
 from cheat_env import RulesError
-from train.config import INTERRUPTED, Config, ConfigError, fail, parse
+from train.command import parse
+from train.config import INTERRUPTED, Config, ConfigError, fail
 from train.opponents import refuse_held_out
 from train.run import Run
 from train.tables import wide_console

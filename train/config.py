@@ -6,19 +6,14 @@ Unknown keys and wrong types are refused by name before anything starts.
 from __future__ import annotations
 
 import sys
-from argparse import SUPPRESS
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonargparse import ArgumentError, ArgumentParser
 
 from cheat_env import Rules
-from cheat_env.observations import MEMORY
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 BAD_INPUT, INTERRUPTED = 2, 130
 #: The largest seed that every library here takes.
 MOST_SEED = 2**32 - 1
@@ -237,147 +232,6 @@ class Config:
 
 class ConfigError(ValueError):
     """A config that can't be used; the message names the key, the value and what is allowed."""
-
-
-def find_config(name: str) -> Path:
-    """Return a config's path: as given, then in `configs/` here, then in the project's own."""
-    places = [Path(name), Path("configs") / name, CONFIGS / name]
-    for place in places:
-        if place.is_file():
-            try:
-                yaml.safe_load(place.read_text("utf-8"))
-            except (yaml.YAMLError, ValueError, RecursionError) as error:
-                said = " ".join(str(error).split())
-                raise ConfigError(f"config {str(place)!r}: is not YAML: {said}") from None
-            return place
-    raise ConfigError(f"config {name!r}: not found as given, nor in configs/")
-
-
-def parser() -> ArgumentParser:
-    """Return the command line of `python -m train`."""
-    found = ArgumentParser(
-        prog="python -m train",
-        description="Train an agent by self-play and evaluate it.",
-        exit_on_error=False,
-    )
-    found.add_argument("--config", action="config", help="a file of configs/, or a path")
-    found.add_argument(
-        "--resume", default=SUPPRESS, metavar="DIR", help="go on with the run of this directory"
-    )
-    found.add_class_arguments(Config, as_group=False)
-    return found
-
-
-def parse(arguments: Sequence[str]) -> tuple[Config, Path | None]:
-    """Return the config of a command line, and the directory to resume.
-
-    A resumed run starts from its own config; what its checkpoint depends on can't be changed.
-    Raises `ConfigError`; exits for --help and --print_config.
-    """
-    words = [part for word in arguments for part in _split(word)]
-    for i, word in enumerate(words[:-1]):
-        if word == "--config":
-            words[i + 1] = str(find_config(words[i + 1]))
-    if "--resume" not in words[:-1]:
-        return _parse(words), None
-    resume = Path(words[words.index("--resume") + 1]).resolve()
-    saved = resume / "config.yaml"
-    if not saved.is_file():
-        raise ConfigError(f"resume {resume}: there is no run, or it never began")
-    before = _parse(["--config", str(saved)])
-    output = replace(before.output, directory=str(resume.parent))
-    config = replace(_parse(["--config", str(saved), *words]), name=resume.name, output=output)
-    _refuse_changes(before, config)
-    return config, resume
-
-
-def _split(word: str) -> list[str]:
-    """Return "--config=x" as two words, so that it is found like "--config x"."""
-    name, equals, value = word.partition("=")
-    return [name, value] if equals and name in ("--config", "--resume") else [word]
-
-
-def _parse(words: list[str]) -> Config:
-    command = parser()
-    try:
-        found = command.parse_args(words)
-    except ArgumentError as error:
-        raise ConfigError(" ".join(str(error).split())) from None
-    made = command.instantiate(found)
-    config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
-    _check(config)
-    return config
-
-
-def _refuse_changes(before: Config, config: Config) -> None:
-    """Refuse to resume a run with another game, network, tables or named opponents."""
-    fixed = {
-        "game": (before.game, config.game),
-        "learner.hidden": (before.learner.hidden, config.learner.hidden),
-        "learner.blind": (before.learner.blind, config.learner.blind),
-        "learner.critic": (before.learner.critic, config.learner.critic),
-        "learner.tables": (before.learner.tables, config.learner.tables),
-        "opponents.fixed": (before.opponents.fixed, config.opponents.fixed),
-        "opponents.agents": (before.opponents.agents, config.opponents.agents),
-    }
-    for name, (was, asked) in fixed.items():
-        if was != asked:
-            raise ConfigError(f"{name}: the run to resume has {was}, not {asked}")
-
-
-def _check(config: Config) -> None:
-    """Refuse numbers that make no sense."""
-    learner = config.learner
-    for key, name in (("name", config.name), ("game.variant: name", config.game.name)):
-        if Path(name).name != name:
-            raise ConfigError(f"{key} {name!r}: must be the name of a directory, not a path")
-    if not learner.hidden or min(learner.hidden) < 1:
-        raise ConfigError(f"learner.hidden {list(learner.hidden)}: give widths of at least 1")
-    unknown = sorted(set(learner.blind) - set(MEMORY.start))
-    if unknown:
-        raise ConfigError(f"learner.blind {unknown[0]!r}: must be of {', '.join(MEMORY.start)}")
-    for name in ("learning_rate", "max_gradient", "clip"):
-        if getattr(learner, name) <= 0:
-            raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be more than 0")
-    for name, seed in (("learner", learner.seed), ("evaluation", config.evaluation.seed)):
-        if not 0 <= seed <= MOST_SEED:
-            raise ConfigError(f"{name}.seed {seed}: must be from 0 to {MOST_SEED}")
-    if not config.evaluation.against:
-        raise ConfigError("evaluation.against []: name at least one agent")
-    for name in ("total_decisions", "tables", "steps", "epochs", "minibatch", "threads"):
-        if getattr(learner, name) < 1:
-            raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be at least 1")
-    for name in ("gamma", "gae_lambda", "entropy_until"):
-        if not 0 <= getattr(learner, name) <= 1:
-            raise ConfigError(f"learner.{name} {getattr(learner, name)}: must be from 0 to 1")
-    _check_opponents(config.opponents)
-    for name in ("deals", "panel_deals"):
-        if getattr(config.evaluation, name) < 1:
-            raise ConfigError(
-                f"evaluation.{name} {getattr(config.evaluation, name)}: must be at least 1"
-            )
-    for key, every in (
-        ("evaluation.every", config.evaluation.every),
-        ("output.snapshots_every", config.output.snapshots_every),
-    ):
-        if every < 0:
-            raise ConfigError(f"{key} {every}: must be 0, for never, or more")
-    if config.evaluation.every and not (config.evaluation.panel or config.evaluation.exact):
-        raise ConfigError("evaluation.panel []: name at least one agent, or set every to 0")
-    if config.evaluation.exact and len(config.game.rooms()) > 1:
-        raise ConfigError("evaluation.exact true: must be of one game, for one number of seats")
-
-
-def _check_opponents(opponents: Opponents) -> None:
-    early = (opponents.random_rules, opponents.fixed_rules, opponents.agent_share)
-    late = (opponents.late_random_rules, opponents.late_fixed_rules, opponents.late_agent_share)
-    for shares in (early, late):
-        if min(shares) < 0 or sum(shares) > 1:
-            raise ConfigError(f"opponents: shares {shares} must be from 0 and add to at most 1")
-    if max(early[-1], late[-1]) > 0 and not opponents.agents:
-        raise ConfigError("opponents.agents []: name those for whom there is a share of tables")
-    if not 0 <= opponents.agents_alike <= 1:
-        raise ConfigError(f"opponents.agents_alike {opponents.agents_alike}: must be from 0 to 1")
 
 
 def dump(config: Config) -> str:

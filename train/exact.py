@@ -23,7 +23,8 @@ from agents.base import Mixing
 from cheat_env import IllegalAction, Rules, RulesError
 from cheat_env.files import write_text
 from cheat_env.observations import LAYOUTS
-from train.config import INTERRUPTED, MOST_SEED, ConfigError, fail, parse
+from train.command import parse
+from train.config import INTERRUPTED, MOST_SEED, ConfigError, fail
 from train.lines import SEATS
 from train.results import versions
 from train.solver import Policy, responses, solve, value

@@ -1,0 +1,86 @@
+"""The command line of `python -m train`: a file of `configs/`, and keys that change it."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+from jsonargparse import ArgumentError, ArgumentParser
+
+from train.checks import check, refuse_changes
+from train.config import Config, ConfigError
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+
+
+def find_config(name: str) -> Path:
+    """Return a config's path: as given, then in `configs/` here, then in the project's own."""
+    places = [Path(name), Path("configs") / name, CONFIGS / name]
+    for place in places:
+        if place.is_file():
+            try:
+                yaml.safe_load(place.read_text("utf-8"))
+            except (yaml.YAMLError, ValueError, RecursionError) as error:
+                said = " ".join(str(error).split())
+                raise ConfigError(f"config {str(place)!r}: is not YAML: {said}") from None
+            return place
+    raise ConfigError(f"config {name!r}: not found as given, nor in configs/")
+
+
+def parser() -> ArgumentParser:
+    """Return the command line of `python -m train`."""
+    found = ArgumentParser(
+        prog="python -m train",
+        description="Train an agent by self-play and evaluate it.",
+        exit_on_error=False,
+    )
+    found.add_argument("--config", action="config", help="a file of configs/, or a path")
+    found.add_argument(
+        "--resume", default=SUPPRESS, metavar="DIR", help="go on with the run of this directory"
+    )
+    found.add_class_arguments(Config, as_group=False)
+    return found
+
+
+def parse(arguments: Sequence[str]) -> tuple[Config, Path | None]:
+    """Return the config of a command line, and the directory to resume.
+
+    A resumed run starts from its own config; what its checkpoint depends on can't be changed.
+    Raises `ConfigError`; exits for --help and --print_config.
+    """
+    words = [part for word in arguments for part in _split(word)]
+    for i, word in enumerate(words[:-1]):
+        if word == "--config":
+            words[i + 1] = str(find_config(words[i + 1]))
+    if "--resume" not in words[:-1]:
+        return _parse(words), None
+    resume = Path(words[words.index("--resume") + 1]).resolve()
+    saved = resume / "config.yaml"
+    if not saved.is_file():
+        raise ConfigError(f"resume {resume}: there is no run, or it never began")
+    before = _parse(["--config", str(saved)])
+    output = replace(before.output, directory=str(resume.parent))
+    config = replace(_parse(["--config", str(saved), *words]), name=resume.name, output=output)
+    refuse_changes(before, config)
+    return config, resume
+
+
+def _split(word: str) -> list[str]:
+    """Return "--config=x" as two words, so that it is found like "--config x"."""
+    name, equals, value = word.partition("=")
+    return [name, value] if equals and name in ("--config", "--resume") else [word]
+
+
+def _parse(words: list[str]) -> Config:
+    command = parser()
+    try:
+        found = command.parse_args(words)
+    except ArgumentError as error:
+        raise ConfigError(" ".join(str(error).split())) from None
+    made = command.instantiate(found)
+    config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
+    check(config)
+    return config
