@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in (*config.evaluation.against, *config.evaluation.panel):
             load(name)
         run = Run(config, resume is not None, console)
-    except (ConfigError, RulesError, AgentError) as error:
+    except (ConfigError, RulesError, AgentError, OSError) as error:
         return fail(error)
     try:
         if not run.train():

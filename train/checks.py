@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from math import inf
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from cheat_env.observations import MEMORY
 from train.config import MOST_SEED, Config, ConfigError, Opponents
@@ -39,20 +41,33 @@ RANGES = {
 }
 #: What the arrays of a rollout may take of the memory, and the widths of layers.
 MOST_BYTES, MOST_WIDTH, MOST_LAYERS = 2**34, 2**14, 16
+#: Letters of a name that file systems take.
+MOST_LETTERS = 100
 
 
 def check(config: Config) -> None:
     """Raise `ConfigError` for numbers and names that make no sense."""
+    _refuse_nothing("", config)
     for key, (least, most) in RANGES.items():
         value = attrgetter(key)(config)
         if not least <= value <= most:  # a number that is none is not within either
             raise ConfigError(f"{key} {value}: must be from {least} to {most}")
     for key, name in (("name", config.name), ("game.variant: name", config.game.name)):
-        if Path(name).name != name or "\0" in name:
-            raise ConfigError(f"{key} {name!r}: must be the name of a directory, not a path")
+        if Path(name).name != name or "\0" in name or len(name) > MOST_LETTERS:
+            raise ConfigError(f"{key} {name!r:.99}: must be the name of a directory, not a path")
     _check_learner(config)
     _check_opponents(config.opponents)
     _check_evaluation(config)
+
+
+def _refuse_nothing(place: str, group: Any) -> None:
+    """Refuse keys without a value: the parser lets them pass for any type."""
+    for field in fields(group):
+        key, value = f"{place}{field.name}", getattr(group, field.name)
+        if value is None or (isinstance(value, tuple) and None in value):
+            raise ConfigError(f"{key}: must have a value")
+        if is_dataclass(value):
+            _refuse_nothing(f"{key}.", value)
 
 
 def _check_learner(config: Config) -> None:

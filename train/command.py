@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import SUPPRESS
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import yaml
@@ -21,13 +21,24 @@ def find_config(name: str) -> Path:
     places = [Path(name), Path("configs") / name, CONFIGS / name]
     for place in places:
         if place.is_file():
-            try:
-                yaml.safe_load(place.read_text("utf-8"))
-            except (yaml.YAMLError, ValueError, RecursionError) as error:
-                said = " ".join(str(error).split())
-                raise ConfigError(f"config {str(place)!r}: is not YAML: {said}") from None
+            _refuse_shapeless(place)
             return place
     raise ConfigError(f"config {name!r}: not found as given, nor in configs/")
+
+
+def _refuse_shapeless(path: Path) -> None:
+    """Raise `ConfigError` where a file is no YAML, or holds other things than groups of keys."""
+    try:
+        found = yaml.safe_load(path.read_text("utf-8"))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).split())
+        raise ConfigError(f"config {str(path)!r}: is not YAML: {said}") from None
+    groups = {f.name for f in fields(Config)} - {"name"}
+    if not isinstance(found, dict):
+        raise ConfigError(f"config {str(path)!r}: must be a mapping of keys, not {found!r:.60}")
+    for key, value in found.items():
+        if key in groups and not isinstance(value, dict):
+            raise ConfigError(f"config {str(path)!r}: {key} {value!r:.60}: must be a mapping")
 
 
 def parser() -> ArgumentParser:
@@ -36,6 +47,7 @@ def parser() -> ArgumentParser:
         prog="python -m train",
         description="Train an agent by self-play and evaluate it.",
         exit_on_error=False,
+        allow_abbrev=False,
     )
     found.add_argument("--config", action="config", help="a file of configs/, or a path")
     found.add_argument(

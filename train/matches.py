@@ -139,7 +139,7 @@ def _play(
         for place, agent in enumerate(agents):
             rows = np.flatnonzero(actor == place)
             if len(rows):
-                actions[rows] = _ask(agent, tables, rows, rng)
+                actions[rows] = _ask(agent, cell.names[place], tables, rows, rng)
         measures.count(tables.state, tables.game, tables.action_mask, actions)
         try:
             tables.step(actions)
@@ -159,14 +159,20 @@ def find_actors(state: State, agent_at: NDArray[np.int64], actor: NDArray[np.int
 
 
 def _ask(
-    agent: Agent, tables: Tables, rows: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
+    agent: Agent, name: str, tables: Tables, rows: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.integer[Any]]:
     """Return an agent's actions at some tables: `table` is a prefix of `memory`."""
     observation, mask = tables.observation, tables.action_mask
     if len(rows) < tables.num_tables:
         observation, mask = observation.take(rows, axis=0), mask.take(rows, axis=0)
     size = layout(agent.observation).size
-    return agent.act(np.ascontiguousarray(observation[:, :size]), mask, rng)
+    found = agent.act(np.ascontiguousarray(observation[:, :size]), mask, rng)
+    actions = np.asarray(found, dtype=None if isinstance(found, np.ndarray) else object)
+    if actions.dtype.kind not in "iu" or actions.shape != rows.shape:
+        raise IllegalAction(
+            f"agent {name}: returned {actions.dtype} {actions.shape}: must be integers {rows.shape}"
+        )
+    return actions
 
 
 def _culprit(
