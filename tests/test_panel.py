@@ -93,7 +93,7 @@ def test_the_panel_names_game_and_seats_where_there_are_several() -> None:
     """One opponent is one result; over several games each has its own."""
     asked = Evaluation(panel=("dumper", "honest"), panel_deals=1)
     assert Panel(Config(evaluation=asked)).names == ["dumper", "honest"]
-    several = Game(variants=("english", "russian"), num_players=(2, 3))
+    several = Game(variants=("english", "russian"), num_players=(2, 3, 3))
     assert Panel(Config(evaluation=asked, game=several)).names == [
         "dumper english 3",
         "honest english 3",

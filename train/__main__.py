@@ -10,7 +10,7 @@ from pathlib import Path
 from agents import AgentError, load
 from cheat_env import RulesError
 from train.command import parse
-from train.config import INTERRUPTED, Config, ConfigError, fail
+from train.config import FAILED, INTERRUPTED, Config, ConfigError, fail
 from train.opponents import refuse_held_out
 from train.run import Run
 from train.tables import wide_console
@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("stopped")
         return INTERRUPTED
+    except OSError as error:  # a full disk: what was written before is whole
+        print(f"error: {error}; go on with: --resume {run.directory}", file=sys.stderr)
+        return FAILED
     return 0
 
 

@@ -96,7 +96,7 @@ def _check_evaluation(config: Config) -> None:
         raise ConfigError("evaluation.panel []: name at least one agent, or set every to 0")
     if len(set(asked.panel)) < len(asked.panel):
         raise ConfigError(f"evaluation.panel {list(asked.panel)}: names somebody twice")
-    if asked.exact and len(config.game.rooms()) > 1:
+    if asked.exact and len(config.game.games()) > 1:
         raise ConfigError("evaluation.exact true: must be of one game, for one number of seats")
 
 

@@ -14,7 +14,7 @@ import yaml
 
 from cheat_env import Rules
 
-BAD_INPUT, INTERRUPTED = 2, 130
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 #: The largest seed that every library here takes.
 MOST_SEED = 2**32 - 1
 
@@ -25,7 +25,8 @@ class Game:
 
     Args:
         variant: name of a game, or house rules as a mapping of options with `base: NAME`.
-        num_players: seats at a table, or a list of several: each has an equal part of the tables.
+        num_players: seats at a table, or a list of several: each has an equal part of the tables,
+            and one that stands there twice two such parts.
         rules: rule options to change.
         variants: several games instead of `variant`, each with those of `num_players` that it
             allows: one network learns them all.
@@ -35,6 +36,11 @@ class Game:
     num_players: int | tuple[int, ...] = 4
     rules: dict[str, Any] = field(default_factory=dict)
     variants: tuple[str | dict[str, Any], ...] = ()
+
+    def games(self) -> list[tuple[str | dict[str, Any], int]]:
+        """Return the different ones of `rooms`."""
+        rooms = self.rooms()
+        return [room for place, room in enumerate(rooms) if room not in rooms[:place]]
 
     def rooms(self) -> list[tuple[str | dict[str, Any], int]]:
         """Return each game with each number of seats; of several games those that they allow.

@@ -29,14 +29,13 @@ from agents.registry import model_file
 from cheat_env import Rules, RulesError
 from cheat_env.files import write_text
 from train import results, tables
-from train.config import INTERRUPTED, fail
+from train.config import FAILED, INTERRUPTED, fail
 from train.jobs import Job, Kept, LeftoversError, jobs_of, play
 from train.matches import CHUNK, Cell, Result, game
 
 ONE_VS_REST, MIXED, ROUND_ROBIN = FORMATS = ("one-vs-rest", "mixed", "round-robin")
 #: The largest seed that deals can be drawn from.
 MOST_SEED = 2**64 - 1
-FAILED = 1
 
 
 class RequestError(ValueError):

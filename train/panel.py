@@ -37,7 +37,7 @@ class Panel:
         self._evaluation = evaluate.Evaluation(evaluate.ONE_VS_REST, asked.seed, [], {})
         if asked.panel:
             self._evaluation = planned(game, OWN, asked.panel, asked.panel_deals, asked.seed)
-        several = len(game.rooms()) > 1
+        several = len(game.games()) > 1
         self.names = [
             cell.lineup[1] + f" {cell.variant} {cell.players}" * several
             for cell in self._evaluation.cells
@@ -72,7 +72,7 @@ def planned(
         evaluate.plan(
             evaluate.ONE_VS_REST, [variant], [seats], [name], against, deals, seed, game.rules
         )
-        for variant, seats in game.rooms()
+        for variant, seats in game.games()
     ]
     cells = [cell for plan in plans for cell in plan.cells]
     return plans[0]._replace(cells=cells)

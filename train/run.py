@@ -132,8 +132,9 @@ class Run:
     def checkpoint(self) -> None:
         """Write a checkpoint, whole or not at all, and drop the oldest."""
         place = self.directory / "checkpoints" / f"{self.training.decisions:012d}"
+        for killed in place.parent.glob(".unfinished.*"):
+            shutil.rmtree(killed, ignore_errors=True)
         unfinished = place.with_name(f".unfinished.{os.getpid()}")
-        shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         self.training.save(unfinished)
         self.metrics.flush()

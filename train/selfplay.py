@@ -20,7 +20,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from agents import load
 from agents.learned import CheatModel, CheatPolicy, LearnedAgent, usual_sizes
-from cheat_env import Tables
+from cheat_env import Rules, Tables
 from cheat_env.actions import NUM_ACTIONS
 from train.config import Config, ConfigError
 from train.critic import ADAM_EPS, Critic
@@ -105,7 +105,8 @@ class SelfPlay:
         """Write the policy as it is, with a header that tells how it came about."""
         self.model.told = {
             "games": [
-                (room.tables.rules.name, room.tables.num_players) for room in self.rollouts[0].rooms
+                (Rules.load(variant).name, seats)
+                for variant, seats in self._whole_config.game.games()
             ],
             "decisions": self.decisions,
             "seconds": round(self.seconds),
