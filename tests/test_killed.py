@@ -57,10 +57,10 @@ def fresh(directory: Path, name: str, total: int) -> list[str]:
 
 def wait_for_update(run: Path, process: subprocess.Popen[str]) -> None:
     """Wait until the run has a checkpoint that it did not have, or the process has ended."""
-    before = checkpoints(run)[-1:] if (run / "checkpoints").exists() else []
+    before = sorted(run.glob("checkpoints/[0-9]*"))[-1:]
     while process.poll() is None:
-        found = sorted((run / "checkpoints").glob("[0-9]*"))
-        if found and [int(found[-1].name)] != before:
+        found = sorted(run.glob("checkpoints/[0-9]*"))[-1:]
+        if found and found != before:
             return
         time.sleep(0.02)
 

@@ -132,7 +132,7 @@ def play(variant: str, decisions: int) -> tuple[NDArray[np.int64], list[int]]:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_card_is_lost_in_a_hundred_thousand_decisions(variant: str) -> None:
     """Every deal ends or is truncated, and nobody is asked without an action."""
-    ended, _ = play(variant, 100_000)
+    ended, _ = play(variant, 300_000)
     assert ended.sum() > 0
 
 
