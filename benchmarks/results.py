@@ -7,7 +7,7 @@
     done
     python benchmarks/results.py docs/evaluations/*/evaluation.json --readme README.md
 
-Without `--readme` it prints them.
+Without `--readme` it prints them; with `--conduct` it prints when the agents lie and challenge.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from typing import Any
 from agents.registry import HELD_OUT
 from cheat_env.files import write_text
 
+#: Sizes of hands that are told together, and of claims; rates of fewer chances are chance.
+HANDS = {"1-3": slice(0, 3), "4-7": slice(3, 7), "8-13": slice(7, 13), "14+": slice(13, 14)}
+SIZES = ("1", "2", "3", "4+")
+FEWEST = 50
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 
 
@@ -31,8 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="evaluation.json")
     parser.add_argument("--readme", type=Path, help="replace its results by these")
+    parser.add_argument("--conduct", action="store_true", help="print how they play instead")
     options = parser.parse_args(arguments)
-    text = results([json.loads(path.read_text("utf-8")) for path in options.files])
+    documents = [json.loads(path.read_text("utf-8")) for path in options.files]
+    if options.conduct:
+        print("\n\n".join(map(conduct, documents)))
+        return
+    text = results(documents)
     if options.readme is None:
         print(text)
     else:
@@ -70,6 +79,35 @@ def results(documents: Sequence[dict[str, Any]]) -> str:
         f" ({cut['variant']}, `{cut['lineup'][1]}`).",
     ]
     return "\n".join(lines)
+
+
+def conduct(document: dict[str, Any]) -> str:
+    """Return when an agent lies and challenges, one row an opponent, in %, as Markdown."""
+    columns = [f"{name} cards" for name in HANDS]
+    columns += [f"claims {size}" for size in SIZES] + [f"asked {size}" for size in SIZES]
+    lines = [
+        f"### {document['cells'][0]['variant']}",
+        "",
+        "| three of | lies free | " + " | ".join(columns) + " | challenges | right |",
+        "|---" * (len(columns) + 4) + "|",
+    ]
+    for cell in document["cells"]:
+        own = cell["agents"][cell["lineup"][0]]
+        count = own["counts"]
+        rates = [_rate(count["lies_free"], count["free"])]
+        for hands in HANDS.values():
+            free, lies = (sum(row[i] for row in own["lies_by_hand"][hands]) for i in range(2))
+            rates.append(_rate(lies, free))
+        rates += [_rate(lies, made) for made, lies in own["lies_by_size"]]
+        rates += [_rate(called, asked) for asked, called, _ in own["challenges_by_size"]]
+        rates += [_rate(count["challenges"], count["asked"])]
+        rates += [_rate(count["right"], count["challenges"])]
+        lines.append(f"| `{cell['lineup'][1]}` | " + " | ".join(rates) + " |")
+    return "\n".join(lines)
+
+
+def _rate(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.0f}" if whole >= FEWEST else "-"
 
 
 def _heading(cell: dict[str, Any]) -> str:

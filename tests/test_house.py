@@ -26,6 +26,8 @@ MAY_IMPORT = {
     "agents": {"cheat_env", "agents"},
     "train": {"cheat_env", "agents", "train"},
 }
+#: The games of the rule book.
+BOOK = ("english", "marquoir", "russian")
 HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "rich", "jsonargparse", "tensorboard"}
 
 
@@ -223,3 +225,17 @@ def test_agents_named_in_the_evaluation_exist() -> None:
     assert commands
     for against in commands:
         assert set(against.split()) <= set(NAMES)
+
+
+def test_the_results_are_those_of_the_evaluations() -> None:
+    """The table of the README and the figures of docs/bluffing.md are made of docs/evaluations/."""
+    found = [ROOT / f"docs/evaluations/{name}/evaluation.json" for name in BOOK]
+    script = [sys.executable, str(ROOT / "benchmarks" / "results.py"), *map(str, found)]
+    told = [
+        subprocess.run(
+            [*script, *more], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.strip()
+        for more in ([], ["--conduct"])
+    ]
+    assert f"<!-- results -->\n{told[0]}\n<!-- /results -->" in README
+    assert told[1] in (ROOT / "docs" / "bluffing.md").read_text("utf-8")

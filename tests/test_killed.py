@@ -29,7 +29,7 @@ KEYS = (
     *("--evaluation.panel=[dumper]", "--evaluation.panel_deals=1", "--output.tensorboard=false"),
 )
 #: These differ between equal runs: time, and what is told of the last updates before a stop.
-UNEQUAL = ("seconds", "decisions_per_second", "deals", "truncated")
+UNEQUAL = ("seconds", "decisions_per_second", "memory_mb", "deals", "truncated")
 
 
 def start(*words: str, most_bytes: int = 0) -> subprocess.Popen[str]:

@@ -289,7 +289,11 @@ def test_resume_goes_on(tmp_path: Path) -> None:
     assert len(before) < len(decisions(moved))
     untimed = [
         [
-            {k: v for k, v in row.items() if not k.startswith(("seconds", "decisions_per"))}
+            {
+                k: v
+                for k, v in row.items()
+                if not k.startswith(("seconds", "decisions_per", "memory"))
+            }
             | {k: "" for k in row if k.startswith("won/") or k in ("deals", "truncated")}
             for row in rows(run)
         ]

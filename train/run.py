@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import signal
+import sys
 import time
 from collections import deque
 from pathlib import Path
@@ -158,6 +159,10 @@ class Run:
                 write(self.directory / "best.zip", training.save_model)
             row = {"decisions": training.decisions, "seconds": round(training.seconds, 2)}
             self.results.add({**row, "score": score(found), **found})
+            if self.writer:
+                for name, value in found.items():
+                    name = name.replace(" ", "_")
+                    self.writer.add_scalar(f"panel/{name}", value, training.decisions)
 
     def evaluate(self) -> None:
         """Play the trained policy against the config's opponents; print and write the table."""
@@ -213,6 +218,7 @@ class Run:
             "updates": training.updates,
             "seconds": round(training.seconds, 2),
             "decisions_per_second": round(speed),
+            "memory_mb": _most_memory(),
             "deals": played.deals,
             "truncated": played.truncated / max(played.deals, 1),
             **shares,
@@ -267,6 +273,16 @@ class MetricsFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _most_memory() -> int:
+    """Return the most memory that this process has had, in MB; 0 where nobody tells."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 0
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
 
 def _passed(before: int, after: int, every: int) -> bool:
