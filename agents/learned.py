@@ -26,6 +26,7 @@ from agents.shipped import (
     BROKEN,
     MASKED,
     PolicyAgent,
+    ShippedAgent,
     header_for,
     prior,
     refuse_foreign,
@@ -187,6 +188,24 @@ def _policy(header: Mapping[str, Any]) -> CheatPolicy:
         raise ValueError(f"layers of {list(hidden)}")
     space, actions = obs.layout(header["observation"]).space(), spaces.Discrete(NUM_ACTIONS)
     return CheatPolicy(space, actions, lambda _: 0.0, hidden=hidden, blind=blind)
+
+
+def network_of(agent: ShippedAgent) -> CheatPolicy:
+    """Return the network of a shipped model; its value begins anew."""
+    policy, arrays = _policy(agent.header), agent.arrays
+    *layers, _ = sorted(name for name in arrays if name.startswith("weight."))
+    weights = {
+        f"features_extractor.dense.layers.{i}.{kind}": arrays[f"{kind}.{i}"]
+        for i in range(len(layers))
+        for kind in ("weight", "bias")
+    }
+    last = (arrays[f"weight.{len(layers)}"], arrays["prior"][:, None])
+    weights["action_net.weight"] = np.concatenate(last, axis=1)
+    weights["action_net.bias"] = arrays[f"bias.{len(layers)}"]
+    policy.load_state_dict(
+        policy.state_dict() | {name: torch.from_numpy(w) for name, w in weights.items()}
+    )
+    return policy
 
 
 class LearnedAgent(PolicyAgent):

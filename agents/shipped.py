@@ -138,6 +138,7 @@ class ShippedAgent(PolicyAgent):
         self.header = header
         self.observation = header["observation"]
         layout = obs.layout(self.observation)
+        self.arrays = dict(arrays)
         self._scale = 1 / layout.per_number("scale").astype(np.float32)
         self._prior = arrays["prior"]
         self._layers = []

@@ -21,7 +21,8 @@ from agents.registry import model_file
 from cheat_env import Tables
 from cheat_env.observations import MEMORY, layout
 from train import ship
-from train.selfplay import new_model
+from train.config import Config, Learner
+from train.selfplay import SelfPlay, new_model
 
 
 def fresh(observation: str = "memory", hidden: tuple[int, ...] = (16, 8)) -> LearnedAgent:
@@ -37,7 +38,8 @@ def fresh(observation: str = "memory", hidden: tuple[int, ...] = (16, 8)) -> Lea
 def model(tmp_path: Path) -> Path:
     """The file of an untrained model."""
     agent, path = fresh(), tmp_path / "model.npz"
-    shipped.save(path, agent.observation, agent.arrays(), {"summary": "untrained"})
+    told = {"summary": "untrained", "hidden": [16, 8], "blind": []}
+    shipped.save(path, agent.observation, agent.arrays(), told)
     return path
 
 
@@ -180,6 +182,21 @@ def test_a_run_is_shipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert header["decisions"] >= 1000 and header["seconds"] >= 0
     assert header["config"]["learner"]["hidden"] == [16, 16]
     assert {"cheat_env", "numpy", "torch"} <= set(header["versions"])
+
+
+def test_a_training_begins_from_a_shipped_model(model: Path) -> None:
+    """Its first policy is the model's, and its first values are those of the hands."""
+    config = Config(learner=Learner(tables=16, hidden=(16, 8), start=str(model), critic=False))
+    training = SelfPlay(config)
+    tables = Tables("english", 4, 32, seed=3)
+    seen = tables.observation, tables.action_mask
+    began = LearnedAgent("begun", training.policy).probabilities(*seen)
+    assert np.allclose(began, load(str(model)).probabilities(*seen), atol=1e-5)
+    with torch.no_grad():
+        _, value = training.policy.logits_and_value(
+            torch.from_numpy(seen[0].copy()).float(), torch.from_numpy(seen[1].copy()).bool()
+        )
+    assert np.allclose(value, shipped.prior(seen[0]), atol=1e-5)
 
 
 def test_bad_requests_to_ship_are_one_line(

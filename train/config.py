@@ -100,7 +100,8 @@ class Learner:
         bfloat16: compute dense layers in bfloat16; weights stay float32.
         threads: threads to play and learn with, 1 or 2; they change no result.
         seed: what all of the training's chance comes from.
-        start: a model.zip from whose weights the training begins; empty: fresh ones.
+        start: a model from whose weights the training begins, by its path or its name (and from the
+            critic.pt beside it); empty: fresh ones.
     """
 
     total_decisions: int = 12_000_000

@@ -19,7 +19,8 @@ from gymnasium import spaces
 from torch.nn.utils import clip_grad_norm_
 
 from agents import load
-from agents.learned import CheatModel, CheatPolicy, LearnedAgent, usual_sizes
+from agents.learned import CheatModel, CheatPolicy, LearnedAgent, network_of, usual_sizes
+from agents.shipped import ShippedAgent
 from cheat_env import Rules, Tables
 from cheat_env.actions import NUM_ACTIONS
 from train.config import Config, ConfigError
@@ -317,10 +318,10 @@ def new_model(
 def start_model(name: str) -> CheatPolicy:
     """Return the network of a model to start from; raises `ConfigError` or `AgentError`."""
     agent = load(name)
-    if not isinstance(agent, LearnedAgent):
-        raise ConfigError(f"learner.start {name!r}: must be the path of a model.zip")
+    if not isinstance(agent, LearnedAgent | ShippedAgent):
+        raise ConfigError(f"learner.start {name!r}: must be a model, by its path or its name")
     if agent.observation != OBSERVATION:
         raise ConfigError(
             f"learner.start {name!r}: reads {agent.observation!r}, the training {OBSERVATION!r}"
         )
-    return agent.policy
+    return network_of(agent) if isinstance(agent, ShippedAgent) else agent.policy
