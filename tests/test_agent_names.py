@@ -14,7 +14,7 @@ import pytest
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 
-from agents import NAMES, Agent, AgentError, load
+from agents import NAMES, Agent, AgentError, load, shipped
 from agents import __main__ as listing
 from agents.habits import Habits
 from agents.learned import HEADER
@@ -155,6 +155,7 @@ def test_the_command_lists_every_name(capsys: pytest.CaptureFixture[str]) -> Non
     """`python -m agents` has a line for each name, tells every habit, and what is held out."""
     listing.main([])
     *lines, habits, held_out = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines if line[:1].isalpha()] == [*NAMES]
+    named = [line.split()[0] for line in lines if line[:1].isalpha()]
+    assert named == [*NAMES, *shipped.names()]
     assert all(habit in habits for habit in Habits._fields)
     assert len(HELD_OUT) >= 4 and all(name in held_out for name in HELD_OUT)
