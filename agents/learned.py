@@ -25,6 +25,8 @@ from torch.nn import functional
 from agents.shipped import (
     BROKEN,
     MASKED,
+    MOST_LAYERS,
+    MOST_WIDTH,
     PolicyAgent,
     ShippedAgent,
     header_for,
@@ -37,8 +39,6 @@ from cheat_env.actions import NUM_ACTIONS
 
 #: The header's name in a `model.zip`.
 HEADER = "cheat.json"
-#: A file that asks for more is damaged.
-MOST_WIDTH, MOST_LAYERS = 2**14, 16
 
 
 class Dense(nn.Module):

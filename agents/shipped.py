@@ -33,6 +33,8 @@ BROKEN = (
     *(OSError, EOFError, MemoryError, ValueError, KeyError, TypeError),
     *(zipfile.BadZipFile, zlib.error),
 )
+#: No network has wider layers, or more of them.
+MOST_WIDTH, MOST_LAYERS = 2**14, 16
 #: Logits of masked actions.
 MASKED = -1e8
 #: The value that a network starts from: this much for every 13 cards that a seat holds fewer than

@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from agents.shipped import MOST_LAYERS, MOST_WIDTH
 from cheat_env.observations import MEMORY
 from train.config import MOST_SEED, Config, ConfigError, Opponents
 
@@ -39,8 +40,8 @@ RANGES = {
     "output.checkpoint_minutes": (0.0, 1e6),
     "output.snapshots_every": (0, 10**15),
 }
-#: What the arrays of a rollout may take of the memory, and the widths of layers.
-MOST_BYTES, MOST_WIDTH, MOST_LAYERS = 2**34, 2**14, 16
+#: What the arrays of a rollout may take of the memory.
+MOST_BYTES = 2**34
 #: Letters of a name that file systems take.
 MOST_LETTERS = 100
 

@@ -13,6 +13,7 @@ from agents.learned import CheatPolicy, LearnedAgent
 from cheat_env import Rules
 from train import evaluate
 from train.config import Config, Game
+from train.selfplay import OBSERVATION
 from train.solver import exploitability
 from train.tree import look, policy_of, write_out
 
@@ -45,7 +46,7 @@ class Panel:
         self._tree = None
         if asked.exact:
             self._tree = write_out(Rules.load(game.rooms()[0][0], **game.rules))
-            self._seen = look(self._tree, "memory")
+            self._seen = look(self._tree, OBSERVATION)
             self.names.append(EXPLOITABILITY)
 
     def measure(self, policy: CheatPolicy) -> dict[str, float]:

@@ -77,6 +77,11 @@ class Room:
     tables: Tables
     seating: Seating
 
+    @property
+    def game(self) -> tuple[str, int]:
+        """The game's name and the number of seats."""
+        return self.tables.rules.name, self.tables.num_players
+
 
 class Rollout:
     """Plays the tables with the current policy and keeps what it decided.
@@ -113,6 +118,7 @@ class Rollout:
         self.mask = np.zeros((steps, n, first.action_mask.shape[1]), np.int8)
         self.seat = np.zeros((steps, n), np.int8)
         self.decided = np.zeros((steps, n), np.bool_)
+        self._learner = np.zeros(n, np.bool_)  # the seats to act that it plays
         self.action = np.zeros((steps, n), np.int64)
         self.log_probability = np.zeros((steps, n), np.float32)
         self.value = np.zeros((steps, n), np.float32)
@@ -167,10 +173,10 @@ class Rollout:
             self.mask[step, at] = tables.action_mask
             if self._critic:
                 see_hidden(tables.state, tables.game, self.hidden[step, at])
-            learner = room.seating.learner[np.arange(tables.num_tables), tables.seat]
-            self.decided[step, at] = learner
+            seats = (np.arange(tables.num_tables), tables.seat)
+            self._learner[at] = room.seating.learner[seats]
         self.action[step] = np.argmax(self.mask[step], axis=1)  # the move of who has no choice
-        self.decided[step] &= self.mask[step].sum(axis=1) > 1
+        self.decided[step] = self._learner & (self.mask[step].sum(axis=1) > 1)
 
     def _decide(self, networks: Networks, step: int) -> None:
         """Choose where the learner has a choice."""
@@ -186,7 +192,7 @@ class Rollout:
     def _play(self, room: Room, at: slice, step: int) -> None:
         """Let the others choose, and play every action of a room."""
         tables, seating, actions = room.tables, room.seating, self.action[step, at]
-        others = ~seating.learner[np.arange(tables.num_tables), tables.seat]
+        others = ~self._learner[at]
         seating.act(tables.observation, tables.action_mask, tables.seat, others, actions)
         tables.step(actions)
         self.reward[step, at, : tables.num_players] = tables.reward

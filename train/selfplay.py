@@ -21,7 +21,7 @@ from torch.nn.utils import clip_grad_norm_
 from agents import load
 from agents.learned import CheatModel, CheatPolicy, LearnedAgent, network_of, usual_sizes
 from agents.shipped import ShippedAgent
-from cheat_env import Rules, Tables
+from cheat_env import Tables
 from cheat_env.actions import NUM_ACTIONS
 from train.config import Config, ConfigError
 from train.critic import ADAM_EPS, Critic
@@ -105,10 +105,7 @@ class SelfPlay:
     def save_model(self, path: Path) -> None:
         """Write the policy as it is, with a header that tells how it came about."""
         self.model.told = {
-            "games": [
-                (Rules.load(variant).name, seats)
-                for variant, seats in self._whole_config.game.games()
-            ],
+            "games": list(dict.fromkeys(room.game for room in self.rollouts[0].rooms)),
             "decisions": self.decisions,
             "seconds": round(self.seconds),
             "versions": versions() | {"torch": torch.__version__},
