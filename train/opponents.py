@@ -164,13 +164,18 @@ class Seating:
 
 
 def draw_habits(rng: np.random.Generator) -> Habits:
-    """Draw a rule: a third are nearly honest, the others lie and challenge by any measure."""
-    u = rng.random(14)
+    """Draw a rule: a third are nearly honest, the others lie and challenge by any measure.
+
+    Some challenge where they lack the rank that they must claim next, so that a claim of theirs
+    says more than one of the rest. They lie at times: `prudent`, which never does, is held out.
+    """
+    u = rng.random(15)
     if u[0] < 0.35:
         return Habits(lie=0.12 * u[1], call=0.12 * u[2], guard=float(u[3] < 0.6))
+    needs = u[14] < 0.2
     call = 0.0 if u[4] < 0.45 else 0.9 * u[5] ** 2 if u[4] < 0.9 else 1.0
     return Habits(
-        lie=0.0 if u[6] < 0.4 else 0.9 * u[7],
+        lie=0.0 if u[6] < 0.4 and not needs else 0.1 + 0.8 * u[7],
         call=call,
         certain=float(u[8] < 0.85),
         guard=float(u[3] < 0.5),
@@ -178,4 +183,5 @@ def draw_habits(rng: np.random.Generator) -> Habits:
         extra=u[11] if u[0] < 0.7 else 0.0,
         mix=0.5 * u[12] if u[0] > 0.8 else 0.0,
         noise=u[13],
+        needs=float(needs),
     )
