@@ -19,9 +19,8 @@ from agents import __main__ as listing
 from agents.habits import Habits
 from agents.learned import HEADER
 from agents.registry import HELD_OUT, RULES, HabitAgent
-from cheat_env import Tables
 from cheat_env.observations import LAYOUTS
-from train.selfplay import new_model
+from train.networks import new_model
 
 HABITS = ("bluffer(lie=0.5, noise=0.5)", "counter( odds=0.2,guard=0 )")
 
@@ -30,7 +29,7 @@ HABITS = ("bluffer(lie=0.5, noise=0.5)", "counter( odds=0.2,guard=0 )")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of a model that was saved untrained."""
     path = tmp_path_factory.mktemp("model") / "model.zip"
-    new_model(Tables("english", 4), (16, 16), 0).save(path)
+    new_model("memory", (16, 16), 0).save(path)
     return str(path)
 
 
@@ -112,7 +111,7 @@ def retold(model: str, path: Path, **changes: Any) -> None:
 
 def policy_of(model: str, path: Path, hidden: tuple[int, ...]) -> bytes:
     """Return the weights of a network of other widths."""
-    new_model(Tables("english", 4), hidden, 0).save(path)
+    new_model("memory", hidden, 0).save(path)
     with zipfile.ZipFile(path) as saved:
         return saved.read("policy.pth")
 

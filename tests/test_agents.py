@@ -19,8 +19,8 @@ from cheat_env.cards import JOKER, RANKS
 from cheat_env.observations import LAYOUTS, MEMORY
 from cheat_env.options import SHOWN
 from cheat_env.values import PROGRESSIONS
+from train.networks import new_model
 from train.opponents import draw_habits
-from train.selfplay import new_model
 
 #: The players that answer at once (of the one that searches: test_search.py).
 HEURISTICS = ("random", *RULES)
@@ -41,7 +41,7 @@ HABITS = ("bluffer(lie=0.5, call=0.3, extra=0.5, mix=0.5, noise=0.5)", "honest(o
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of a model that was saved untrained."""
     path = tmp_path_factory.mktemp("model") / "model.zip"
-    new_model(Tables("english", 4), (16, 16), 0).save(path)
+    new_model("memory", (16, 16), 0).save(path)
     return str(path)
 
 

@@ -23,8 +23,8 @@ from train import __main__ as train_cli
 from train import evaluate, exact, exploit
 from train.command import CONFIGS
 from train.evaluate import ONE_VS_REST, plan
+from train.networks import new_model
 from train.run import Run
-from train.selfplay import new_model
 
 #: Kinds of fuzzing among which the number of inputs is divided.
 KINDS = 8
@@ -155,7 +155,7 @@ def _not_played(*_: Any, **__: Any) -> Any:
 def test_models(number: int, tmp_path: Path) -> None:
     """A mutated model file is refused in one line that names it, or still plays."""
     tables = Tables("english", 4, 8)
-    model = new_model(tables, (8, 8), 0)
+    model = new_model("memory", (8, 8), 0)
     model.save(tmp_path / "good.zip")
     agent = load(str(tmp_path / "good.zip"))
     shipped.save(tmp_path / "good.npz", "memory", agent.arrays(), {})

@@ -18,8 +18,8 @@ from cheat_env.cards import JOKER, SLOTS
 from cheat_env.observations import MEMORY, OTHERS
 from train.config import Config, ConfigError, Game, Learner, Opponents
 from train.critic import HIDDEN, Critic, see_hidden
-from train.networks import Networks, Seen, see
-from train.selfplay import SelfPlay, new_model
+from train.networks import Networks, Seen, new_model, see
+from train.selfplay import SelfPlay
 
 TINY = Config(
     game=Game("russian", 3),
@@ -104,7 +104,7 @@ def test_the_policy_reads_nothing_that_the_critic_sees() -> None:
     """Other hidden cards behind the same observations change values, and no chance of an action."""
     tables = played("english", 4)
     networks = Networks(
-        new_model(tables, (16,), 0).policy, Critic(usual_sizes(MEMORY.size), (16,)), 1, False
+        new_model("memory", (16,), 0).policy, Critic(usual_sizes(MEMORY.size), (16,)), 1, False
     )
     assert networks.critic
     torch.nn.init.normal_(networks.critic.value.weight)
@@ -118,7 +118,7 @@ def test_the_policy_reads_nothing_that_the_critic_sees() -> None:
 def test_numbers_that_are_nowhere_can_be_left_out() -> None:
     """Narrowed rows are judged as whole ones are."""
     tables = played("english", 4)
-    policy = new_model(tables, (16, 8), 0).policy
+    policy = new_model("memory", (16, 8), 0).policy
     torch.nn.init.normal_(policy.value_net.weight)
     assert seen_by(tables).numbers.shape[1] < MEMORY.size
     networks = Networks(policy, None, 1, bfloat16=False)
@@ -134,7 +134,7 @@ def test_numbers_that_are_nowhere_can_be_left_out() -> None:
 def test_the_parts_add_up_to_the_gradient_of_all_rows() -> None:
     """Any number of rows, one too, gives the gradient that the library would compute."""
     tables = played("russian", 4)
-    policy = new_model(tables, (16, 8), 0).policy
+    policy = new_model("memory", (16, 8), 0).policy
     networks = Networks(policy, None, 1, bfloat16=False)
     seen = seen_by(tables)
     for rows in (torch.arange(32), torch.tensor([7]), torch.arange(0, 31, 2)):
@@ -153,7 +153,7 @@ def test_the_parts_add_up_to_the_gradient_of_all_rows() -> None:
 def test_a_blind_network_does_not_see_these_fields(tmp_path: Path) -> None:
     """Other numbers there change nothing: in training, saved and loaded, and shipped."""
     tables = played("english", 4)
-    model = new_model(tables, (16, 8), 0, blind=("tallies", "known"))
+    model = new_model("memory", (16, 8), 0, blind=("tallies", "known"))
     for weights in model.policy.parameters():
         torch.nn.init.normal_(weights, std=0.3)
     model.save(tmp_path / "model.zip")
@@ -178,14 +178,15 @@ def test_one_network_learns_several_games_and_seat_counts() -> None:
     """Each game has those of the seat counts that it allows, and an equal part of the tables."""
     game = Game(variants=("english", "marquoir", "russian"), num_players=(2, 3, 8))
     training = SelfPlay(replace(changed(tables=35), game=game))
-    rooms = [(r.tables.rules.name, r.tables.num_players) for r in training.rollouts[0].rooms]
+    rollouts = training.collectors.rollouts
+    rooms = [(r.tables.rules.name, r.tables.num_players) for r in rollouts[0].rooms]
     assert ("english", 3) in rooms and ("russian", 2) in rooms and ("marquoir", 8) in rooms
     assert ("english", 2) not in rooms and ("russian", 8) not in rooms
-    sizes = [r.tables.num_tables for rollout in training.rollouts for r in rollout.rooms]
+    sizes = [r.tables.num_tables for rollout in rollouts for r in rollout.rooms]
     assert sum(sizes) == 35 and max(sizes) - min(sizes) <= 1
     dealt = [
         (r.tables.rules.name, r.tables.num_players, hand.tobytes())
-        for rollout in training.rollouts
+        for rollout in rollouts
         for r in rollout.rooms
         for hand in r.tables.state["hand"]
     ]

@@ -10,11 +10,10 @@ import pytest
 from test_train_cli import train, words
 
 from agents import load
-from cheat_env import Tables
 from train.command import parse
 from train.config import Config, Evaluation, Game
+from train.networks import new_model
 from train.panel import Panel, score
-from train.selfplay import new_model
 
 
 def panel_rows(run: Path) -> list[dict[str, str]]:
@@ -108,8 +107,7 @@ def test_the_exploitability_of_the_miniature_is_a_result() -> None:
     """With `exact` it is measured, and the least of it is best; an untrained policy is near 0.8."""
     config, _ = parse(["--config", "miniature.yaml", "--evaluation.panel=[]"])
     panel = Panel(config)
-    variant, seats = config.game.rooms()[0]
-    found = panel.measure(new_model(Tables(variant, seats), (8,), 0).policy)
+    found = panel.measure(new_model("memory", (8,), 0).policy)
     assert found == {"exploitability": pytest.approx(0.8026, abs=0.05)}
     assert score(found) == -found["exploitability"] < score({"exploitability": 0.1})
 
@@ -117,5 +115,5 @@ def test_the_exploitability_of_the_miniature_is_a_result() -> None:
 def test_results_are_in_equal_shares() -> None:
     """An untrained policy takes from none to all of the wins: 0 to 4 equal shares."""
     panel = Panel(Config(evaluation=Evaluation(panel=("random",), panel_deals=2)))
-    found = panel.measure(new_model(Tables("english", 4), (8,), 0).policy)
+    found = panel.measure(new_model("memory", (8,), 0).policy)
     assert found.keys() == {"random"} and 0 <= found["random"] <= 4

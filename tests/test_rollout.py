@@ -12,10 +12,10 @@ import torch
 
 from cheat_env import Tables
 from train.config import Config, Game, Learner, Opponents
-from train.networks import Networks
+from train.networks import Networks, new_model
 from train.opponents import SELF_PLAY, Seating
 from train.rollout import Rollout, Room, estimate_advantages
-from train.selfplay import SelfPlay, new_model
+from train.selfplay import SelfPlay
 
 GAMMA, LAMBDA = 0.9, 0.8
 TINY = Config(
@@ -132,7 +132,7 @@ def test_forced_moves_are_skipped() -> None:
 def test_a_rollout_learns_only_from_choices_of_the_learner() -> None:
     """Every decision in a batch had two or more legal actions, and its own was one of them."""
     training = SelfPlay(replace(TINY, learner=replace(TINY.learner, bfloat16=False, critic=False)))
-    rollout = training.rollouts[0]
+    rollout = training.collectors.rollouts[0]
     seating = rollout.rooms[0].seating
     batch, played = rollout.collect(training.networks, 1.0, 0.9, 0.0)
     n = np.arange(len(batch.action))
@@ -158,7 +158,7 @@ def test_a_rollout_counts_what_the_learner_won() -> None:
     tables, rng = Tables("english", 4, 16, seed=2), np.random.default_rng(0)
     seating = Seating(Opponents(random_rules=0.0, fixed_rules=1.0, fixed=("dumper",)), 16, 4, rng)
     rollout = Rollout(0, [Room(tables, seating)], 1, rng)
-    networks = Networks(new_model(tables, (8,), 0).policy, None, threads=1, bfloat16=False)
+    networks = Networks(new_model("memory", (8,), 0).policy, None, threads=1, bfloat16=False)
     wins = 0
     for _ in range(900):
         learner = seating.learner.copy()
@@ -180,7 +180,7 @@ def test_a_truncated_deal_is_over_where_the_config_says_so() -> None:
         rng = np.random.default_rng(0)
         seating = Seating(Opponents(random_rules=0.0, fixed_rules=0.0), 32, 4, rng)
         rollout = Rollout(0, [Room(tables, seating)], 40, rng, truncation_ends=ends)
-        networks = Networks(new_model(tables, (8,), 0).policy, None, threads=1, bfloat16=False)
+        networks = Networks(new_model("memory", (8,), 0).policy, None, threads=1, bfloat16=False)
         batch, played = rollout.collect(networks, 1.0, 1.0, 0.0)
         assert played.truncated == played.deals > 32
         assert rollout.terminated.sum() == ends * played.deals

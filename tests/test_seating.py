@@ -13,13 +13,14 @@ from agents.learned import LearnedAgent
 from cheat_env import Tables
 from train.command import parse
 from train.config import Config, ConfigError, Game, Learner, Opponents
+from train.networks import new_model
 from train.opponents import AGENTS, BY_HABITS, Seating
-from train.selfplay import SelfPlay, new_model
+from train.selfplay import SelfPlay
 
 
 def save_model(path: Path, layout: str = "memory", hidden: tuple[int, ...] = (8, 8)) -> str:
     """Save an untrained model; returns its path."""
-    new_model(Tables("english", 3, observation=layout), hidden, 0).save(path)
+    new_model(layout, hidden, 0).save(path)
     return str(path)
 
 
@@ -119,7 +120,7 @@ def test_a_frozen_agent_stays_as_it_is(tmp_path: Path) -> None:
     """Training among copies of a model changes the learner, and no weight of the model."""
     name = save_model(tmp_path / "model.zip")
     training = SelfPlay(small(name))
-    seating = training.rollouts[0].rooms[0].seating
+    seating = training.collectors.rollouts[0].rooms[0].seating
     frozen = seating.agents[0]
     assert isinstance(frozen, LearnedAgent)
     before, own = weights(frozen), weights(LearnedAgent("own", training.policy))

@@ -22,13 +22,14 @@ from cheat_env import Tables
 from cheat_env.observations import MEMORY, layout
 from train import ship
 from train.config import Config, Learner
-from train.selfplay import SelfPlay, new_model
+from train.networks import new_model
+from train.selfplay import SelfPlay
 
 
 def fresh(observation: str = "memory", hidden: tuple[int, ...] = (16, 8)) -> LearnedAgent:
     """Return an untrained agent whose weights are all drawn."""
     torch.manual_seed(3)
-    policy = new_model(Tables("english", 4, observation=observation), hidden, 3).policy
+    policy = new_model(observation, hidden, 3).policy
     for weights in policy.parameters():
         torch.nn.init.normal_(weights, std=0.3)
     return LearnedAgent("fresh", policy)

@@ -20,8 +20,9 @@ from cheat_env import Tables
 from cheat_env.observations import LAYOUTS, view
 from train.config import Config, ConfigError, Game, Learner, Opponents
 from train.evaluate import ONE_VS_REST, evaluate, plan
+from train.networks import new_model
 from train.opponents import FIXED_RULES, RANDOM_RULES, SELF_PLAY, Seating, draw_habits
-from train.selfplay import SelfPlay, new_model
+from train.selfplay import SelfPlay
 
 TINY = Config(
     game=Game("russian", 3),
@@ -149,7 +150,7 @@ def some_positions(variant: str, players: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(("variant", "players"), [("english", 4), ("marquoir", 8), ("russian", 2)])
 def test_masked_actions_have_no_chance(variant: str, players: int) -> None:
     """S26: chances sum to 1, masked ones are exactly 0, and none is drawn by any draw."""
-    policy = new_model(Tables(variant, players), (16, 16), 0).policy
+    policy = new_model("memory", (16, 16), 0).policy
     observation, mask = some_positions(variant, players)
     with torch.no_grad():
         logs, _ = policy.logits_and_value(
@@ -165,7 +166,7 @@ def test_masked_actions_have_no_chance(variant: str, players: int) -> None:
 
 def test_the_value_starts_at_the_cards_that_others_hold_more() -> None:
     """Untrained, a seat's value is half the mean of the others' cards less its own, by 13."""
-    policy = new_model(Tables("marquoir", 5), (16, 16), 0).policy
+    policy = new_model("memory", (16, 16), 0).policy
     observation, mask = some_positions("marquoir", 5)
     sizes = view(observation)["hand_sizes"].astype(float)
     expected = VALUE_PRIOR * (sizes[:, 1:5].mean(axis=1) - sizes[:, 0]) / 13
@@ -190,7 +191,7 @@ def test_the_value_prior_can_be_switched_off() -> None:
 def test_a_saved_model_plays_like_the_one_in_memory(layout: str, tmp_path: Path) -> None:
     """Saving and loading keeps the policy, for either observation."""
     tables = Tables("english", 4, 32, observation=layout)
-    model = new_model(tables, (16, 8), 3)
+    model = new_model(layout, (16, 8), 3)
     model.save(tmp_path / "model.zip")
     agent, loaded = LearnedAgent("self", model.policy), load(str(tmp_path / "model.zip"))
     assert loaded.observation == layout
@@ -266,7 +267,7 @@ def test_a_restored_training_goes_on_byte_for_byte(tmp_path: Path) -> None:
     assert weights(second) == weights(straight)
     assert (second.decisions, second.updates) == (straight.decisions, straight.updates)
     assert second.rng.bit_generator.state == straight.rng.bit_generator.state
-    rooms = [[r.rooms[0] for r in training.rollouts] for training in (second, straight)]
+    rooms = [[r.rooms[0] for r in training.collectors.rollouts] for training in (second, straight)]
     for own, other in zip(*rooms, strict=True):
         assert np.array_equal(own.tables.observation, other.tables.observation)
 

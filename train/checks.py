@@ -17,6 +17,7 @@ RANGES = {
     "learner.total_decisions": (1, 10**15),
     "learner.tables": (1, 2**20),
     "learner.steps": (1, 2**16),
+    "learner.actors": (1, 2**14),
     "learner.learning_rate": (1e-12, 1.0),
     "learner.final_learning_rate": (0.0, 1.0),
     "learner.entropy": (0.0, 1e6),
@@ -119,6 +120,7 @@ def refuse_changes(before: Config, config: Config) -> None:
         "learner.blind": (before.learner.blind, config.learner.blind),
         "learner.critic": (before.learner.critic, config.learner.critic),
         "learner.tables": (before.learner.tables, config.learner.tables),
+        "learner.actors": (before.learner.actors, config.learner.actors),
         "opponents.fixed": (before.opponents.fixed, config.opponents.fixed),
         "opponents.agents": (before.opponents.agents, config.opponents.agents),
     }

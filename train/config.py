@@ -78,6 +78,8 @@ class Learner:
         total_decisions: decisions to learn from; forced moves do not count.
         tables: tables played at once.
         steps: actions at each table between two updates.
+        actors: in how many parts the tables are played, each with chance of its own; on a cluster
+            each part has a process.
         hidden: widths of the network's layers.
         blind: fields of the observation that the networks do not see, to learn what they are worth.
         learning_rate: at the start; falls linearly.
@@ -107,6 +109,7 @@ class Learner:
     total_decisions: int = 12_000_000
     tables: int = 512
     steps: int = 64
+    actors: int = 2
     hidden: tuple[int, ...] = (256, 256)
     blind: tuple[str, ...] = ()
     learning_rate: float = 7e-4

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Agent
+from agents.base import ask
 from cheat_env import Rules, RulesWarning, Tables
 from cheat_env.compiled import compiled
-from cheat_env.observations import layout
 from cheat_env.state import OVER, State
-from cheat_env.tables import IllegalAction
 from cheat_env.values import ENDS, LAST, MOST_CARDS, SCORINGS, TWO_LEFT
 from train.measures import Measures
 
@@ -139,12 +138,11 @@ def _play(
         for place, agent in enumerate(agents):
             rows = np.flatnonzero(actor == place)
             if len(rows):
-                actions[rows] = _ask(agent, cell.names[place], tables, rows, rng)
+                seen = tables.observation.take(rows, axis=0)
+                mask = tables.action_mask.take(rows, axis=0)
+                actions[rows] = ask(agent, seen, mask, rng, cell.names[place])
         measures.count(tables.state, tables.game, tables.action_mask, actions)
-        try:
-            tables.step(actions)
-        except IllegalAction as error:
-            raise IllegalAction(f"{_culprit(cell, tables, actor, actions)}: {error}") from None
+        tables.step(actions)
 
 
 @compiled
@@ -156,33 +154,6 @@ def find_actors(state: State, agent_at: NDArray[np.int64], actor: NDArray[np.int
         actor[t] = NOBODY if over else agent_at[t, int(state[t].turn)]
         acting += 0 if over else 1
     return acting
-
-
-def _ask(
-    agent: Agent, name: str, tables: Tables, rows: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.integer[Any]]:
-    """Return an agent's actions at some tables: `table` is a prefix of `memory`."""
-    observation, mask = tables.observation, tables.action_mask
-    if len(rows) < tables.num_tables:
-        observation, mask = observation.take(rows, axis=0), mask.take(rows, axis=0)
-    size = layout(agent.observation).size
-    found = agent.act(np.ascontiguousarray(observation[:, :size]), mask, rng)
-    actions = np.asarray(found, dtype=None if isinstance(found, np.ndarray) else object)
-    if actions.dtype.kind not in "iu" or actions.shape != rows.shape:
-        raise IllegalAction(
-            f"agent {name}: returned {actions.dtype} {actions.shape}: must be integers {rows.shape}"
-        )
-    return actions
-
-
-def _culprit(
-    cell: Cell, tables: Tables, actor: NDArray[np.int64], actions: NDArray[np.int64]
-) -> str:
-    """Return the agent whose action is the first illegal one."""
-    for place, mask, action in zip(actor, tables.action_mask, actions, strict=True):
-        if place != NOBODY and not (0 <= action < len(mask) and mask[action]):
-            return f"agent {cell.names[place]}"
-    return "agents"
 
 
 # --- What it came to ------------------------------------------------------------------------------

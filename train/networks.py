@@ -14,18 +14,24 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.typing import NDArray
 from torch import nn
 
-from agents.learned import CheatPolicy
+from agents.learned import CheatModel, CheatPolicy, usual_sizes
 from agents.shipped import prior
-from train.critic import Critic
+from cheat_env.actions import NUM_ACTIONS
+from cheat_env.observations import layout
+from train.config import Learner
+from train.critic import ADAM_EPS, Critic
 
 S = TypeVar("S")
 T = TypeVar("T")
 M = TypeVar("M", bound=nn.Module)
 
-#: Into how many parts the rows are split.
+#: What a training reads.
+OBSERVATION = "memory"
+#: Into how many parts the rows of a minibatch are split.
 PARTS = 2
 #: Numbers of rows and columns are multiples of this where that is for us to choose.
 ROUND = 32
@@ -101,7 +107,7 @@ class Networks:
         self._policies = [policy, *(_sharing(policy) for _ in range(PARTS - 1))]
         self._critics = [critic, *(critic and _sharing(critic) for _ in range(PARTS - 1))]
         torch.set_num_threads(1)  # the parts are the threads
-        self._pool = ThreadPoolExecutor(PARTS - 1) if threads > 1 else None
+        self._pool = ThreadPoolExecutor(min(threads, PARTS)) if threads > 1 else None
 
     @contextmanager
     def computing(self) -> Iterator[None]:
@@ -124,7 +130,7 @@ class Networks:
         size = len(mask)
         rows = torch.arange(_round_up(size)) % max(size, 1)
         with torch.inference_mode():
-            found = self._forward(part, see(observation, hidden, mask), rows)
+            found = self._forward(part % PARTS, see(observation, hidden, mask), rows)
         value = found.value if found.worth is None else found.worth
         return found.log_probabilities[:size].numpy(), value[:size].numpy()
 
@@ -168,10 +174,8 @@ class Networks:
 
     def side_by_side(self, work: Callable[[int, S], T], shares: Sequence[S]) -> list[T]:
         """Return what each part makes of its share."""
-        if self._pool is None:
-            return [work(part, share) for part, share in enumerate(shares)]
-        asked = [self._pool.submit(work, part, share) for part, share in enumerate(shares) if part]
-        return [work(0, shares[0]), *(one.result() for one in asked)]
+        apply = self._pool.map if self._pool else map
+        return list(apply(work, range(len(shares)), shares))
 
 
 def _sharing(module: M) -> M:
@@ -180,3 +184,42 @@ def _sharing(module: M) -> M:
     for own, shared in zip(made.parameters(), module.parameters(), strict=True):
         own.data = shared.data
     return made
+
+
+def new_model(
+    observation: str, hidden: Sequence[int], seed: int, blind: Sequence[str] = ()
+) -> CheatModel:
+    """Return an untrained model that reads "table" or "memory"."""
+    model = CheatModel(
+        CheatPolicy,
+        env=None,
+        n_steps=1,
+        batch_size=1,
+        policy_kwargs={
+            "hidden": tuple(hidden),
+            "blind": tuple(blind),
+            "optimizer_kwargs": {"eps": ADAM_EPS, "fused": True},
+        },
+        seed=seed,
+        device="cpu",
+        _init_setup_model=False,
+    )
+    model.observation_space = layout(observation).space()
+    model.action_space = spaces.Discrete(NUM_ACTIONS)
+    model.n_envs = 1
+    model._setup_model()
+    model.policy.set_training_mode(False)  # it has no layer that would differ
+    return model
+
+
+def new_networks(learner: Learner) -> tuple[CheatModel, Networks]:
+    """Return an untrained model, and the networks of its policy and the critic, if there is one."""
+    torch.manual_seed(learner.seed)
+    model = new_model(OBSERVATION, learner.hidden, learner.seed, learner.blind)
+    critic = None
+    if learner.critic:
+        sizes = usual_sizes(layout(OBSERVATION).size, learner.blind)
+        critic = Critic(sizes, learner.hidden, learner.value_prior)
+    if not learner.value_prior:
+        torch.nn.init.zeros_(model.policy.value_net.weight)
+    return model, Networks(model.policy, critic, learner.threads, learner.bfloat16)

@@ -47,7 +47,7 @@ class Seating:
         agent: int64 (n, seats), place in `agents` of who plays the seat, or BY_HABITS.
         agents: those of the config's agents that are more than habits.
         which: int64 (n,), place of the table's opponents in `names`.
-        names: the fixed rules, "random rules", the agents, and "mixed agents" if they sit together.
+        names: see `names_of`.
 
     Raises `ConfigError` or `AgentError` where a name is nobody's.
     """
@@ -58,11 +58,8 @@ class Seating:
         unknown = [name for name in opponents.fixed if name not in RULES]
         if unknown:
             raise ConfigError(f"opponents.fixed {unknown[0]!r}: must be one of {', '.join(RULES)}")
-        mixed = ("mixed agents",) if opponents.agents and opponents.agents_alike < 1 else ()
         self._random = len(dict.fromkeys(opponents.fixed))
-        self.names = tuple(
-            dict.fromkeys((*opponents.fixed, "random rules", *opponents.agents, *mixed))
-        )
+        self.names = names_of(opponents)
         self._opponents = opponents
         self._fixed = np.array([RULES[name].habits for name in opponents.fixed])
         self._rng = rng
@@ -161,6 +158,15 @@ class Seating:
             if len(rows):
                 seen = observation[rows, : layout(agent.observation).size]  # a prefix of `memory`
                 actions[rows] = agent.act(seen, mask[rows], self._rng)
+
+
+def names_of(opponents: Opponents) -> tuple[str, ...]:
+    """Return the names of opponents by which a training keeps its record.
+
+    The fixed rules, "random rules", the agents, and "mixed agents" if they sit together.
+    """
+    mixed = ("mixed agents",) if opponents.agents and opponents.agents_alike < 1 else ()
+    return tuple(dict.fromkeys((*opponents.fixed, "random rules", *opponents.agents, *mixed)))
 
 
 def draw_habits(rng: np.random.Generator) -> Habits:

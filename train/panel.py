@@ -13,7 +13,7 @@ from agents.learned import CheatPolicy, LearnedAgent
 from cheat_env import Rules
 from train import evaluate
 from train.config import Config, Game
-from train.selfplay import OBSERVATION
+from train.networks import OBSERVATION
 from train.solver import exploitability
 from train.tree import look, policy_of, write_out
 

@@ -8,32 +8,26 @@ update, which normalises the logits three times and validates every minibatch.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from torch.nn.utils import clip_grad_norm_
 
 from agents import load
-from agents.learned import CheatModel, CheatPolicy, LearnedAgent, network_of, usual_sizes
+from agents.learned import CheatPolicy, LearnedAgent, network_of
 from agents.shipped import ShippedAgent
-from cheat_env import Tables
-from cheat_env.actions import NUM_ACTIONS
+from cheat_env import Rules
+from train.collect import Collectors, Here, Kept
 from train.config import Config, ConfigError
-from train.critic import ADAM_EPS, Critic
-from train.networks import PARTS, Judged, Networks, see
-from train.opponents import Seating
+from train.networks import OBSERVATION, Judged, Networks, new_networks, see
+from train.opponents import names_of
 from train.results import versions
-from train.rollout import Batch, Played, Rollout, Room
+from train.rollout import Batch, Played
 
 Metrics = dict[str, float]
-
-#: What a training reads.
-OBSERVATION = "memory"
 
 
 class SelfPlay:
@@ -42,28 +36,25 @@ class SelfPlay:
     Attributes:
         model: the MaskablePPO that holds policy and optimiser.
         critic: what values the whole table, or None.
+        collectors: who plays the tables.
+        names: the opponents whose record `Played` keeps.
         decisions: decisions learned from so far.
         updates: rollouts learned from so far.
         seconds: time that whoever trains has counted so far.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(
+        self, config: Config, collectors: Callable[[Config, Networks], Collectors] = Here
+    ) -> None:
         self._whole_config = config
         learner = self.config = config.learner
-        torch.manual_seed(learner.seed)
         self.rng = np.random.default_rng(learner.seed)
-        self.rollouts = _rollouts(config, self.rng)
-        tables = self.rollouts[0].rooms[0].tables
-        self.model = new_model(tables, learner.hidden, learner.seed, learner.blind)
-        sizes = usual_sizes(tables.layout.size, learner.blind)
-        self.critic = None
-        if learner.critic:
-            self.critic = Critic(sizes, learner.hidden, learner.value_prior)
-        if not learner.value_prior:
-            torch.nn.init.zeros_(self.policy.value_net.weight)
+        self.model, self.networks = new_networks(learner)
+        self.critic = self.networks.critic
         if learner.start:
             self._take_weights(learner.start, learner.hidden)
-        self.networks = Networks(self.policy, self.critic, learner.threads, learner.bfloat16)
+        self.collectors = collectors(config, self.networks)
+        self.names = names_of(config.opponents)
         self.decisions = 0
         self.updates = 0
         self.seconds = 0.0
@@ -72,11 +63,6 @@ class SelfPlay:
     def policy(self) -> CheatPolicy:
         """The network."""
         return self.model.policy
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The opponents whose record `Played` keeps."""
-        return self.rollouts[0].rooms[0].seating.names
 
     def iterate(self) -> tuple[Metrics, Played]:
         """Play and learn once; returns the update's figures and what ended."""
@@ -92,20 +78,16 @@ class SelfPlay:
 
     def _collect(self) -> tuple[Batch, Played]:
         """Play every table on; returns what can be learned, and what ended."""
-        c, progress = self.config, self.progress()
-        found = self.networks.side_by_side(
-            lambda _, rollout: rollout.collect(self.networks, c.gamma, c.gae_lambda, progress),
-            self.rollouts,
-        )
-        batches, (played, *more) = zip(*found, strict=True)
+        batches, (played, *more) = zip(*self.collectors.collect(self.progress()), strict=True)
         for other in more:
             played.add(other)
         return Batch.joined(batches), played
 
     def save_model(self, path: Path) -> None:
         """Write the policy as it is, with a header that tells how it came about."""
+        game = self._whole_config.game
         self.model.told = {
-            "games": list(dict.fromkeys(room.game for room in self.rollouts[0].rooms)),
+            "games": [(Rules.load(v, **game.rules).name, seats) for v, seats in game.games()],
             "decisions": self.decisions,
             "seconds": round(self.seconds),
             "versions": versions() | {"torch": torch.__version__},
@@ -118,22 +100,18 @@ class SelfPlay:
         self.save_model(directory / "model.zip")
         if self.critic:
             self.critic.save(directory / "critic.pt")
-        rooms = {
-            f"{name}.{place}": values
-            for place, room in enumerate(self._rooms())
-            for name, values in (
-                ("state", np.asarray(room.tables.state).view(np.uint8)),
-                *room.seating.drawn().items(),
-            )
+        kept = {
+            f"{part}.{name}": values
+            for part, own in enumerate(self.collectors.kept())
+            for name, values in own.items()
         }
-        generators = [json.dumps(rng.bit_generator.state) for rng in self._generators()]
         np.savez(
             directory / "trainer.npz",
             decisions=self.decisions,
             updates=self.updates,
             seconds=self.seconds,
-            generators=generators,
-            **rooms,
+            generator=json.dumps(self.rng.bit_generator.state),
+            **kept,
         )
 
     def restore(self, directory: Path) -> None:
@@ -142,20 +120,15 @@ class SelfPlay:
         if self.critic:
             self.critic.restore(directory / "critic.pt")
         with np.load(directory / "trainer.npz") as saved:
-            for place, room in enumerate(self._rooms()):
-                room.tables.take_over(saved[f"state.{place}"].view(room.tables.state.dtype))
-                for name, values in room.seating.drawn().items():
-                    values[:] = saved[f"{name}.{place}"]
             self.decisions, self.updates = int(saved["decisions"]), int(saved["updates"])
             self.seconds = float(saved["seconds"])
-            for rng, state in zip(self._generators(), saved["generators"], strict=True):
-                rng.bit_generator.state = json.loads(str(state))
-
-    def _rooms(self) -> list[Room]:
-        return [room for rollout in self.rollouts for room in rollout.rooms]
-
-    def _generators(self) -> list[np.random.Generator]:
-        return [self.rng, *(rollout.rng for rollout in self.rollouts)]
+            self.rng.bit_generator.state = json.loads(str(saved["generator"]))
+            kept: dict[int, Kept] = {}
+            for name in saved.files:
+                part, _, own = name.partition(".")
+                if own:
+                    kept.setdefault(int(part), {})[own] = saved[name]
+        self.collectors.go_on([kept[part] for part in range(len(kept))])
 
     def progress(self) -> float:
         """Return the share of the training that is done, 0 .. 1."""
@@ -254,62 +227,6 @@ class Improvement:
             figures["approx_kl"] = weight * (ratio - 1 - change).sum()
             figures["clip_fraction"] = weight * ((ratio - 1).abs() > c.clip).float().sum()
         return loss, figures
-
-
-def _rollouts(config: Config, rng: np.random.Generator) -> list[Rollout]:
-    """Return a rollout for each part of the networks, with an equal share of every game's tables.
-
-    Raises `ConfigError` where there are fewer tables than games and numbers of seats.
-    """
-    learner, games = config.learner, config.game.rooms()
-    if learner.tables < len(games):
-        raise ConfigError(
-            f"learner.tables {learner.tables}: must be at least {len(games)}, one for each game"
-            " and number of seats"
-        )
-    parts = min(PARTS, learner.tables // len(games))
-    bounds = np.linspace(0, learner.tables, parts * len(games) + 1, dtype=int).tolist()
-    ends, rollouts = iter(pairwise(bounds)), []
-    for part, generator in enumerate(rng.spawn(parts)):
-        rooms = [_open(config, *game, *next(ends), generator) for game in games]
-        how = (learner.steps, generator, learner.critic, learner.truncation_ends)
-        rollouts.append(Rollout(part, rooms, *how))
-    return rollouts
-
-
-def _open(
-    config: Config, variant: Any, seats: int, first: int, last: int, rng: np.random.Generator
-) -> Room:
-    """Return the tables `first` .. `last - 1` of a training, with who sits there."""
-    tables = Tables(variant, seats, last - first, seed=config.learner.seed, **config.game.rules)
-    tables.reset(numbers=np.arange(first, last))
-    return Room(tables, Seating(config.opponents, last - first, seats, rng))
-
-
-def new_model(
-    tables: Tables, hidden: tuple[int, ...], seed: int, blind: tuple[str, ...] = ()
-) -> CheatModel:
-    """Return an untrained model for the observations of these tables."""
-    model = CheatModel(
-        CheatPolicy,
-        env=None,
-        n_steps=1,
-        batch_size=1,
-        policy_kwargs={
-            "hidden": tuple(hidden),
-            "blind": tuple(blind),
-            "optimizer_kwargs": {"eps": ADAM_EPS, "fused": True},
-        },
-        seed=seed,
-        device="cpu",
-        _init_setup_model=False,
-    )
-    model.observation_space = tables.layout.space()
-    model.action_space = spaces.Discrete(NUM_ACTIONS)
-    model.n_envs = 1
-    model._setup_model()
-    model.policy.set_training_mode(False)  # it has no layer that would differ
-    return model
 
 
 def start_model(name: str) -> CheatPolicy:

@@ -1,0 +1,278 @@
+"""`python -m train.rllib`: self-play by RLlib's PPO, with masks, on RLlib's new API stack.
+
+`CheatMultiAgentEnv` serves any algorithm of RLlib, and RLlib's own module for masked actions;
+`CheatModule` is the network of `agents.learned` as an RLModule, so what is learned plays here
+without RLlib. One policy learns for all seats.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from gymnasium import spaces
+from rich.console import Console
+
+from agents import AgentError, load
+from agents.learned import CheatPolicy, LearnedAgent
+from agents.shipped import prior, save
+from cheat_env import RulesError, env
+from cheat_env.files import write_text
+from train import evaluate, tables
+from train.config import INTERRUPTED, ConfigError, fail
+from train.results import versions
+from train.rllib_config import Config, parse
+from train.run import Interrupt
+
+try:
+    import ray
+    import torch
+    from ray.rllib.algorithms.algorithm import Algorithm
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.core.rl_module.apis import ValueFunctionAPI
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.core.rl_module.torch import TorchRLModule
+    from ray.rllib.env.multi_agent_env import MultiAgentEnv
+except ModuleNotFoundError as error:
+    said = f'train.rllib needs {error.name}: pip install "cheat-env[rllib]"'
+    if __name__ == "__main__":
+        sys.exit(fail(ModuleNotFoundError(said)))
+    raise ModuleNotFoundError(said, name=error.name) from None
+
+#: What a training reads, and the policy of all seats.
+OBSERVATION, POLICY = "memory", "seat"
+ByAgent = dict[str, Any]
+
+
+# --- The game and the network, as RLlib wants them ------------------------------------------------
+
+
+class CheatMultiAgentEnv(MultiAgentEnv):
+    """A game of the Cheat family for RLlib; an episode is a match.
+
+    Agents are `player_0` ... by seat. Only the seat to act observes, and acts:
+    `{"observations": int8 (D,), "action_mask": int8 (46,)}`, the keys of RLlib's own module for
+    masked actions. A seat is paid when it earns, whoever moved; at the end all seats observe, with
+    an empty mask. An illegal action ends the match, with -1 for the seat that took it.
+
+    Args:
+        config: arguments of `cheat_env.env`: `variant`, `num_players`, `observation`, rule options.
+
+    Raises `RulesError` where the rules can't be played.
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self.game = env(**(config or {}))
+        self.agents = self.possible_agents = self.game.possible_agents[:]
+        self.observation_spaces = {agent: self._space(agent) for agent in self.agents}
+        self.action_spaces = {agent: self.game.action_space(agent) for agent in self.agents}
+
+    def _space(self, agent: str) -> spaces.Dict:
+        space = self.game.observation_space(agent)
+        mask, seen = space["action_mask"], space["observation"]
+        return spaces.Dict({"action_mask": mask, "observations": seen})
+
+    def _observe(self, agent: str) -> ByAgent:
+        seen = self.game.observe(agent)
+        return {"action_mask": seen["action_mask"], "observations": seen["observation"]}
+
+    def _is_over(self) -> bool:
+        return any(self.game.terminations.values()) or any(self.game.truncations.values())
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ByAgent, ByAgent]:
+        """Start a match, as `cheat_env.raw_env.reset` does; none that is over as it is dealt."""
+        self.game.reset(seed, options)
+        while self._is_over():
+            self.game.reset()
+        self._owed = self.game.rewards.copy()  # by deals of the match that were over as dealt
+        to_act = self.game.agent_selection
+        return {to_act: self._observe(to_act)}, {}
+
+    def step(self, action_dict: ByAgent) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
+        """Play the action of the seat to act; raises `ValueError` where it is not the only one."""
+        game, acted = self.game, self.game.agent_selection
+        if list(action_dict) != [acted]:
+            raise ValueError(f"actions of {list(action_dict)}: must be of {acted} alone")
+        game.step(action_dict[acted])
+        paid = {agent: reward + self._owed[agent] for agent, reward in game.rewards.items()}
+        self._owed = dict.fromkeys(self.agents, 0.0)
+        if self._is_over():
+            terminated, truncated = dict(game.terminations), dict(game.truncations)
+            terminated["__all__"], truncated["__all__"] = terminated[acted], truncated[acted]
+            seen = {agent: self._observe(agent) for agent in self.agents}
+            return seen, paid, terminated, truncated, dict(game.infos)
+        paid = {agent: reward for agent, reward in paid.items() if reward or agent == acted}
+        goes_on = {"__all__": False}
+        to_act = game.agent_selection
+        return {to_act: self._observe(to_act)}, paid, goes_on, goes_on.copy(), {}
+
+
+class CheatModule(TorchRLModule, ValueFunctionAPI):
+    """The network of `agents.learned` as an RLModule: masked logits, and values.
+
+    `model_config` holds `hidden`, the widths of the layers.
+    """
+
+    def setup(self) -> None:
+        """Make the network."""
+        seen, hidden = self.observation_space["observations"], tuple(self.model_config["hidden"])
+        self.policy = CheatPolicy(seen, self.action_space, lambda _: 0.0, hidden=hidden)
+
+    def _forward(self, batch: ByAgent, **kwargs: Any) -> ByAgent:
+        """Return masked logits (n, 46), and features (n, hidden) for the values."""
+        seen, mask = _see(batch)
+        features = self.policy.features_extractor.dense(seen)
+        logits, _ = self.policy.heads(features, prior(seen), mask)
+        return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: features}
+
+    def compute_values(
+        self, batch: ByAgent, embeddings: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return values (n,); of features (n, hidden) where they are there already."""
+        seen, mask = _see(batch)
+        if embeddings is None:
+            embeddings = self.policy.features_extractor.dense(seen)
+        return self.policy.heads(embeddings, prior(seen), mask)[1]
+
+
+def _see(batch: ByAgent) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return observations, float32 (n, D), and masks, bool (n, 46), of a batch."""
+    seen = batch[Columns.OBS]
+    return seen["observations"].float(), seen["action_mask"].bool()
+
+
+# --- The training ---------------------------------------------------------------------------------
+
+
+def algorithm(config: Config) -> PPOConfig:
+    """Return RLlib's config of a training, for whoever goes on from there."""
+    c = config.learner
+    ((variant, seats),) = config.game.games()
+    game = {"variant": variant, "num_players": seats, "observation": OBSERVATION}
+    return (
+        PPOConfig()
+        .environment(
+            CheatMultiAgentEnv,
+            env_config=game | config.game.rules,
+            disable_env_checking=True,  # the check plays any action, legal or not
+        )
+        .env_runners(
+            num_env_runners=c.workers,
+            num_envs_per_env_runner=c.tables,
+            rollout_fragment_length=c.steps,
+            batch_mode="truncate_episodes",  # complete ones would be the first to end: short ones
+        )
+        .multi_agent(policies={POLICY}, policy_mapping_fn=lambda *_, **__: POLICY)
+        .rl_module(
+            rl_module_spec=RLModuleSpec(CheatModule, model_config={"hidden": list(c.hidden)})
+        )
+        .training(
+            train_batch_size_per_learner=max(c.workers, 1) * c.tables * c.steps,
+            minibatch_size=c.minibatch,
+            num_epochs=c.epochs,
+            lr=c.learning_rate,
+            gamma=c.gamma,
+            lambda_=c.gae_lambda,
+            clip_param=c.clip,
+            entropy_coeff=c.entropy,
+            vf_loss_coeff=c.value_weight,
+            grad_clip=c.max_gradient,
+            use_kl_loss=False,
+        )
+        .debugging(seed=c.seed, log_level="ERROR")
+    )
+
+
+def train(algo: Algorithm, total: int, console: Console) -> bool:
+    """Train until so many steps, a line an update; returns False where Ctrl-C came first."""
+    steps, began = 0, time.monotonic()
+    with Interrupt() as interrupt:
+        while steps < total and not interrupt.asked:
+            found = algo.train()
+            played, learned = found["env_runners"], found["learners"][POLICY]
+            steps = int(played["num_env_steps_sampled_lifetime"])
+            console.print(
+                f"{steps:>10,} steps  {steps / (time.monotonic() - began):,.0f}/s"
+                f"  {played.get('num_episodes', 0):.0f} deals"
+                f" of {played.get('episode_len_mean', 0):.0f} steps"
+                f"  entropy {learned['entropy']:.2f}  value loss {learned['vf_loss']:.3f}",
+                soft_wrap=True,
+            )
+    return steps >= total
+
+
+def keep(algo: Algorithm, config: Config) -> Path:
+    """Write RLlib's checkpoint and a model that plays without it; returns the model's path."""
+    algo.save_to_path(str((config.directory / "checkpoint").resolve()))
+    agent = LearnedAgent(config.directory.name, algo.get_module(POLICY).policy)
+    told = {"hidden": config.learner.hidden, "blind": (), "config": asdict(config)}
+    told["versions"] = versions() | {"torch": torch.__version__, "ray": ray.__version__}
+    model = config.directory / "model.npz"
+    save(model, OBSERVATION, agent.arrays(), told)
+    return model
+
+
+def planned(config: Config) -> evaluate.Evaluation:
+    """Return the evaluation at the end; raises what `train.evaluate.plan` does."""
+    asked, name = config.evaluation, config.directory.name
+    ((variant, seats),) = config.game.games()
+    form, rules = evaluate.ONE_VS_REST, config.game.rules
+    return evaluate.plan(
+        form, [variant], [seats], [name], asked.against, asked.deals, asked.seed, rules
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    console = tables.wide_console()
+    try:
+        config = _with_a_name(parse(sys.argv[1:] if arguments is None else arguments))
+        evaluation = planned(config)
+        agents = {name: load(name) for name in config.evaluation.against}
+        text = yaml.safe_dump(asdict(config), sort_keys=False)
+        write_text(config.directory / "config.yaml", text)
+    except (ConfigError, RulesError, AgentError, evaluate.RequestError, OSError) as error:
+        return fail(error)
+    ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    try:
+        algo = algorithm(config).build_algo()
+        finished = train(algo, config.learner.total_steps, console)
+        model = keep(algo, config)
+        algo.stop()
+    finally:
+        ray.shutdown()
+    console.print(f"model and checkpoint are in {config.directory}")
+    if not finished:
+        return INTERRUPTED
+    agents[config.name] = load(str(model))
+    document = evaluate.evaluate(evaluation, agents, console=console)
+    evaluate.write(document, config.directory)
+    tables.show(tables.sections(document), console)
+    return 0
+
+
+def _with_a_name(config: Config) -> Config:
+    """Return the config with a name that no run has; raises `ConfigError` where one is given."""
+    own = config.directory.name
+    names = [own] if config.name else [own, *(f"{own}-{i}" for i in range(2, 10_000))]
+    for named in (replace(config, name=name) for name in names):
+        if not named.directory.exists():
+            return named
+    raise ConfigError(f"name {own!r}: {config.directory} exists; give another --name")
+
+
+if __name__ == "__main__":
+    # The classes above have to belong to this module, not to __main__, for checkpoints and workers.
+    from train.rllib import main as run
+
+    sys.exit(run())

@@ -1,0 +1,188 @@
+"""The schema of `configs/rllib/`, and the command line of `python -m train.rllib`.
+
+Unknown keys, wrong types and numbers that make no sense are refused by name before anything starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentError, ArgumentParser
+
+from agents.shipped import MOST_LAYERS, MOST_WIDTH
+from train.command import find_config
+from train.config import MOST_SEED, ConfigError, Game
+
+
+@dataclass(frozen=True)
+class Learner:
+    """How the policy is trained.
+
+    Args:
+        total_steps: actions to learn from, forced ones too.
+        workers: processes that play; 0: this one plays.
+        tables: tables that each of them plays at once.
+        steps: actions at each table between two updates.
+        hidden: widths of the network's layers.
+        learning_rate: of Adam.
+        entropy: weight of the entropy bonus.
+        clip: PPO's clip range.
+        epochs: passes over a rollout.
+        minibatch: actions in a minibatch.
+        gamma: discount from one own action to the next.
+        gae_lambda: lambda of generalised advantage estimation.
+        value_weight: weight of the value loss.
+        max_gradient: gradients are clipped to this norm.
+        seed: what the deals and RLlib's chance come from.
+    """
+
+    total_steps: int = 1_000_000
+    workers: int = 0
+    tables: int = 32
+    steps: int = 256
+    hidden: tuple[int, ...] = (128, 128)
+    learning_rate: float = 7e-4
+    entropy: float = 0.02
+    clip: float = 0.2
+    epochs: int = 4
+    minibatch: int = 1024
+    gamma: float = 0.995
+    gae_lambda: float = 0.95
+    value_weight: float = 0.5
+    max_gradient: float = 0.5
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The table at the end.
+
+    Args:
+        against: agents whose copies fill the other seats.
+        deals: deals against each, played with every rotation of the seats.
+        seed: what the deals are drawn from.
+    """
+
+    against: tuple[str, ...] = ("random", "honest", "counter")
+    deals: int = 100
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a run leaves its files.
+
+    Args:
+        directory: holds a directory for each run.
+    """
+
+    directory: str = "runs"
+
+
+@dataclass(frozen=True)
+class Config:
+    """One training run by RLlib.
+
+    Args:
+        name: names the run's directory; empty: rllib- and the variant's name.
+        game: what is played: one game, for one number of seats.
+        learner: how the policy is trained.
+        evaluation: the table at the end.
+        output: where files go.
+    """
+
+    name: str = ""
+    game: Game = field(default_factory=Game)
+    learner: Learner = field(default_factory=Learner)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    output: Output = field(default_factory=Output)
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the run."""
+        return Path(self.output.directory) / (self.name or f"rllib-{self.game.name}")
+
+
+#: The least and the most of every number that stands by itself.
+RANGES = {
+    "learner.total_steps": (1, 10**15),
+    "learner.workers": (0, 1024),
+    "learner.tables": (1, 2**16),
+    "learner.steps": (1, 2**16),
+    "learner.learning_rate": (1e-12, 1.0),
+    "learner.entropy": (0.0, 1e6),
+    "learner.clip": (1e-12, 1e6),
+    "learner.epochs": (1, 1000),
+    "learner.minibatch": (1, 2**30),
+    "learner.gamma": (0.0, 1.0),
+    "learner.gae_lambda": (0.0, 1.0),
+    "learner.value_weight": (0.0, 1e6),
+    "learner.max_gradient": (1e-12, 1e12),
+    "learner.seed": (0, MOST_SEED),
+    "evaluation.deals": (1, 10**7),
+    "evaluation.seed": (0, MOST_SEED),
+}
+
+
+def parse(arguments: Sequence[str]) -> Config:
+    """Return the config of a command line; files are found as given, then in `configs/rllib/`.
+
+    Raises `ConfigError`; exits for --help and --print_config.
+    """
+    parser = ArgumentParser("python -m train.rllib", exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--config", action="config", help="a file of configs/rllib/, or a path")
+    parser.add_class_arguments(Config, as_group=False)
+    words = [part for word in arguments for part in _split(word)]
+    for i, word in enumerate(words[:-1]):
+        if word == "--config":
+            given = words[i + 1]
+            words[i + 1] = str(find_config(given if Path(given).is_file() else f"rllib/{given}"))
+    try:
+        made = parser.instantiate(parser.parse_args(words))
+    except ArgumentError as error:
+        raise ConfigError(" ".join(str(error).split())) from None
+    config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
+    _check(config)
+    return config
+
+
+def _split(word: str) -> list[str]:
+    """Return "--config=x" as two words."""
+    name, equals, value = word.partition("=")
+    return [name, value] if equals and name == "--config" else [word]
+
+
+def _keys(group: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every key of a config with its value."""
+    for key in fields(group):
+        value = getattr(group, key.name)
+        if is_dataclass(value):
+            yield from _keys(value, f"{place}{key.name}.")
+        else:
+            yield place + key.name, value
+
+
+def _check(config: Config) -> None:
+    """Raise `ConfigError` for values that make no sense, `RulesError` for rules."""
+    for key, value in _keys(config):
+        if value is None or (isinstance(value, tuple) and None in value):
+            raise ConfigError(f"{key}: must have a value")
+    for key, (least, most) in RANGES.items():
+        value = attrgetter(key)(config)
+        if not least <= value <= most:
+            raise ConfigError(f"{key} {value}: must be from {least} to {most}")
+    widths = config.learner.hidden
+    if not 0 < len(widths) <= MOST_LAYERS or not all(0 < w <= MOST_WIDTH for w in widths):
+        raise ConfigError(
+            f"learner.hidden {list(widths)}: give 1 to {MOST_LAYERS} widths of 1 to {MOST_WIDTH}"
+        )
+    if not config.evaluation.against:
+        raise ConfigError("evaluation.against []: name at least one agent")
+    if Path(config.name).name != config.name:
+        raise ConfigError(f"name {config.name!r}: must be the name of a directory, not a path")
+    if len(config.game.games()) > 1:
+        raise ConfigError("game.num_players, game.variants: must be one game, for one number")
