@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agents import AgentError, load
 from cheat_env import RulesError
-from train.command import parse
+from train.command import parse, value_of
 from train.config import FAILED, INTERRUPTED, Config, ConfigError, fail
 from train.opponents import refuse_held_out
 from train.run import Run
@@ -27,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         refuse_held_out(config)
         for name in (*config.evaluation.against, *config.evaluation.panel):
             load(name)
-        run = Run(config, resume is not None, console)
+        cluster = value_of("--cluster", words) or ""
+        run = Run(config, resume is not None, console, cluster)
     except (ConfigError, RulesError, AgentError, OSError) as error:
         return fail(error)
     try:

@@ -7,7 +7,8 @@ parts are played changes no result.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from cheat_env import Tables
 from train.config import Config, ConfigError
+from train.jobs import cluster_room
 from train.networks import Networks
 from train.opponents import Seating
 from train.rollout import Batch, Played, Rollout, Room
@@ -69,6 +71,14 @@ class Here:
         """Let each part go on from what was kept of it."""
         for rollout, own in zip(self.rollouts, kept, strict=True):
             restore(rollout, own)
+
+
+def collectors_at(cluster: str) -> Callable[[Config, Networks], Collectors]:
+    """Return who plays the tables: this process, or the Ray cluster at an address.
+
+    Raises `ClusterError` where Ray is not installed.
+    """
+    return partial(cluster_room().Cluster, cluster) if cluster else Here
 
 
 # --- The parts ------------------------------------------------------------------------------------

@@ -12,7 +12,10 @@ from jsonargparse import ArgumentError, ArgumentParser
 
 from train.checks import check, refuse_changes
 from train.config import Config, ConfigError
+from train.jobs import CLUSTER_HELP
 
+#: What is no key of a config.
+OWN_OPTIONS = ("--config", "--resume", "--cluster")
 CONFIGS = Path(__file__).parent.parent / "configs"
 
 
@@ -53,6 +56,7 @@ def parser() -> ArgumentParser:
     found.add_argument(
         "--resume", default=SUPPRESS, metavar="DIR", help="go on with the run of this directory"
     )
+    found.add_argument("--cluster", default=SUPPRESS, metavar="ADDRESS", help=CLUSTER_HELP)
     found.add_class_arguments(Config, as_group=False)
     return found
 
@@ -67,9 +71,10 @@ def parse(arguments: Sequence[str]) -> tuple[Config, Path | None]:
     for i, word in enumerate(words[:-1]):
         if word == "--config":
             words[i + 1] = str(find_config(words[i + 1]))
-    if "--resume" not in words[:-1]:
+    directory = value_of("--resume", words)
+    if directory is None:
         return _parse(words), None
-    resume = Path(words[words.index("--resume") + 1]).resolve()
+    resume = Path(directory).resolve()
     saved = resume / "config.yaml"
     if not saved.is_file():
         raise ConfigError(f"resume {resume}: there is no run, or it never began")
@@ -80,10 +85,16 @@ def parse(arguments: Sequence[str]) -> tuple[Config, Path | None]:
     return config, resume
 
 
+def value_of(option: str, words: Sequence[str]) -> str | None:
+    """Return what follows an option of a command line, or None where it is not there."""
+    parts = [part for word in words for part in _split(word)]
+    return parts[parts.index(option) + 1] if option in parts[:-1] else None
+
+
 def _split(word: str) -> list[str]:
     """Return "--config=x" as two words, so that it is found like "--config x"."""
     name, equals, value = word.partition("=")
-    return [name, value] if equals and name in ("--config", "--resume") else [word]
+    return [name, value] if equals and name in OWN_OPTIONS else [word]
 
 
 def _parse(words: list[str]) -> Config:

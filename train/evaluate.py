@@ -22,15 +22,13 @@ import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-import agents as agents_package
-import cheat_env
 from agents import Agent, AgentError, load
 from agents.registry import model_file
 from cheat_env import Rules, RulesError
 from cheat_env.files import write_text
 from train import results, tables
 from train.config import FAILED, INTERRUPTED, fail
-from train.jobs import Job, Kept, LeftoversError, jobs_of, play
+from train.jobs import CLUSTER_HELP, Job, Kept, LeftoversError, jobs_of, play
 from train.matches import CHUNK, Cell, Result, game
 
 ONE_VS_REST, MIXED, ROUND_ROBIN = FORMATS = ("one-vs-rest", "mixed", "round-robin")
@@ -117,8 +115,6 @@ def plan(
 
 def fingerprint(evaluation: Evaluation) -> str:
     """Return what tells the evaluation from all others: request, models, versions, sources."""
-    packages = (cheat_env, agents_package, sys.modules[__package__])
-    files = [path for package in packages for path in Path(package.__path__[0]).glob("*.py")]
     models = filter(None, map(model_file, evaluation.sources.values()))
     told = {
         "format": evaluation.form,
@@ -126,14 +122,10 @@ def fingerprint(evaluation: Evaluation) -> str:
         "seed": evaluation.seed,
         "chunk": CHUNK,
         "versions": results.versions(),
-        "sources": [_sha256(path) for path in sorted(files)],
-        "models": [_sha256(path) for path in models],
+        "code": results.code(),
+        "models": [hashlib.sha256(path.read_bytes()).hexdigest() for path in models],
     }
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # --- Playing --------------------------------------------------------------------------------------
@@ -145,6 +137,7 @@ def evaluate(
     workers: int = 1,
     kept: Kept | None = None,
     console: Console | None = None,
+    cluster: str = "",
 ) -> dict[str, Any]:
     """Play an evaluation and return what evaluation.json holds; `agents` by name.
 
@@ -154,12 +147,13 @@ def evaluate(
         workers: processes that play, beside this one if more than one.
         kept: where finished jobs are found and kept.
         console: where to show the progress.
+        cluster: the address of a Ray cluster that plays instead.
     """
     cells = evaluation.cells
     done: dict[Job, Result] = dict(kept.results) if kept else {}
     jobs = jobs_of(cells)
     missing = [job for job in jobs if job not in done]
-    playing = play(cells, missing, agents, evaluation.sources, workers)
+    playing = play(cells, missing, agents, evaluation.sources, workers, cluster)
     with closing(playing), _progress(console) as progress:
         task = progress.add_task("playing", total=len(jobs), completed=len(done))
         for job, result in playing:
@@ -206,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             kept = Kept(options.out / "partial.jsonl", fingerprint(evaluation))
             if kept.results:
                 console.print(f"going on after {len(kept.results)} finished jobs")
-        document = evaluate(evaluation, agents, options.workers, kept, console)
+        document = evaluate(evaluation, agents, options.workers, kept, console, options.cluster)
     except (RequestError, RulesError, AgentError, LeftoversError, OSError) as error:
         return fail(error)
     except KeyboardInterrupt:
@@ -250,6 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--deals", type=int, default=500, help="deals, each in every rotation (default 500)")
     add("--seed", type=int, default=1, help="what all chance comes from (default 1)")
     add("--workers", type=int, default=_cores(), help="processes (default: one a core)")
+    add("--cluster", default="", metavar="ADDRESS", help=CLUSTER_HELP)
     add("--out", type=Path, metavar="DIR", help="where to write JSON and Markdown")
     add("--report", action="store_true", help="write report.html and report.md there too")
     return parser

@@ -6,6 +6,7 @@ change no byte.
 
 from __future__ import annotations
 
+import importlib
 import json
 import multiprocessing
 import os
@@ -28,6 +29,21 @@ from train.matches import Cell, Result, play_chunk
 #: To start workers takes seconds, and compiles for each of them what was never compiled before; so
 #: for so long this process plays alone.
 ALONE_SECONDS = 3.0
+CLUSTER_HELP = (
+    'play on the Ray cluster at this address; "auto": the one that this machine is part of'
+)
+
+
+class ClusterError(ConnectionError):
+    """A cluster that can't be used; the message says which and why."""
+
+
+def cluster_room() -> Any:
+    """Return `train.cluster`; raises `ClusterError` where Ray, which is an extra, is missing."""
+    try:
+        return importlib.import_module("train.cluster")
+    except ModuleNotFoundError as error:
+        raise ClusterError(f"--cluster: needs {error.name}; install cheat-env[cluster]") from None
 
 
 class Job(NamedTuple):
@@ -51,12 +67,16 @@ def play(
     agents: Mapping[str, Agent],
     sources: Mapping[str, str],
     workers: int,
+    cluster: str = "",
 ) -> Generator[tuple[Job, Result], None, None]:
     """Play jobs and yield each with its result, in the order in which they end.
 
-    What takes seconds is played here, with `agents`; the rest by worker processes, which load the
-    agents of their own from `sources`, if there may be more than one.
+    On a cluster, if there is one. Else what takes seconds is played here, with `agents`, the rest
+    by worker processes, if there may be more than one; they load the agents from `sources`.
     """
+    if cluster:
+        yield from cluster_room().play_jobs(cluster, cells, jobs, sources)
+        return
     began, left = time.monotonic(), deque(jobs)
     while left and (workers == 1 or time.monotonic() - began < ALONE_SECONDS):
         job = left.popleft()
@@ -76,7 +96,7 @@ def _play_by_workers(
     try:
         with _interrupts_held():  # Ctrl-C is for this process: it ends the workers
             playing = {
-                executor.submit(_play_in_worker, cells[job.cell], dict(sources), job.chunk): job
+                executor.submit(play_elsewhere, cells[job.cell], dict(sources), job.chunk): job
                 for job in jobs
             }
         for future in as_completed(playing):
@@ -89,7 +109,8 @@ def _play_by_workers(
         executor.shutdown(cancel_futures=True)
 
 
-def _play_in_worker(cell: Cell, sources: Mapping[str, str], chunk: int) -> Result:
+def play_elsewhere(cell: Cell, sources: Mapping[str, str], chunk: int) -> Result:
+    """Return what a chunk comes to in a process that has to load its agents itself."""
     agents = {name: _load_once(sources[name]) for name in cell.names}
     with _one_thread():
         return play_chunk(cell, agents, chunk)

@@ -25,6 +25,8 @@ from cheat_env.observations import layout
 from train.config import Learner
 from train.critic import ADAM_EPS, Critic
 
+#: The weights of a policy, and of the critic if there is one.
+Weights = tuple[dict[str, torch.Tensor], ...]
 S = TypeVar("S")
 T = TypeVar("T")
 M = TypeVar("M", bound=nn.Module)
@@ -108,6 +110,16 @@ class Networks:
         self._critics = [critic, *(critic and _sharing(critic) for _ in range(PARTS - 1))]
         torch.set_num_threads(1)  # the parts are the threads
         self._pool = ThreadPoolExecutor(min(threads, PARTS)) if threads > 1 else None
+
+    def weights(self) -> Weights:
+        """Return the weights, which share memory with the networks'."""
+        return tuple(module.state_dict() for module in (self.policy, self.critic) if module)
+
+    def take(self, weights: Weights) -> None:
+        """Take over the weights of other networks of the same shape."""
+        modules = [module for module in (self.policy, self.critic) if module]
+        for module, own in zip(modules, weights, strict=True):
+            module.load_state_dict(own)
 
     @contextmanager
     def computing(self) -> Iterator[None]:

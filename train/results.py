@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import agents
+import cheat_env
 from cheat_env.version import __version__
 from train import intervals
 from train.matches import Cell, Result, equal_share, names_losers
@@ -19,6 +25,17 @@ POLICY = "sampled"
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
     return {"cheat_env": __version__, "numpy": np.__version__}
+
+
+@cache
+def code() -> str:
+    """Return what tells the code that runs here from other code: the version and its sources."""
+    packages = (cheat_env, agents, sys.modules[__package__])
+    digest = hashlib.sha256()
+    for package in packages:
+        for path in sorted(Path(package.__path__[0]).glob("*.py")):
+            digest.update(path.read_bytes())
+    return f"cheat_env {__version__} ({digest.hexdigest()[:12]})"
 
 
 def document(

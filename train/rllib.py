@@ -15,15 +15,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from gymnasium import spaces
 from rich.console import Console
 
 from agents import AgentError, load
+from agents.base import ask
 from agents.learned import CheatPolicy, LearnedAgent
 from agents.shipped import prior, save
 from cheat_env import RulesError, env
+from cheat_env.actions import NUM_ACTIONS
 from cheat_env.files import write_text
+from cheat_env.observations import layout
 from train import evaluate, tables
 from train.config import INTERRUPTED, ConfigError, fail
 from train.results import versions
@@ -59,62 +63,101 @@ class CheatMultiAgentEnv(MultiAgentEnv):
 
     Agents are `player_0` ... by seat. Only the seat to act observes, and acts:
     `{"observations": int8 (D,), "action_mask": int8 (46,)}`, the keys of RLlib's own module for
-    masked actions. A seat is paid when it earns, whoever moved; at the end all seats observe, with
+    masked actions. A seat is paid what it earns, whoever moved; at the end all seats observe, with
     an empty mask. An illegal action ends the match, with -1 for the seat that took it.
 
     Args:
-        config: arguments of `cheat_env.env`: `variant`, `num_players`, `observation`, rule options.
+        config: arguments of `cheat_env.env` (`variant`, `num_players`, `observation`, rule
+            options), and for matches with others than RLlib `opponents`, names of agents, and
+            `share` of the matches: one drawn seat is then RLlib's, and copies of one drawn
+            opponent play the rest.
 
-    Raises `RulesError` where the rules can't be played.
+    Attributes:
+        agents: RLlib's seats in this match.
+
+    Raises `RulesError` where the rules can't be played, `AgentError` where an opponent is nobody.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self.game = env(**(config or {}))
+        chosen = {"observation": "table"} | dict(config or {})
+        self._opponents = [load(name) for name in chosen.pop("opponents", ())]
+        self._share = chosen.pop("share", 1.0)
+        seen = layout(chosen["observation"])
+        reads = [agent.observation for agent in self._opponents]
+        self.game = env(**chosen | ({"observation": "memory"} if "memory" in reads else {}))
         self.agents = self.possible_agents = self.game.possible_agents[:]
-        self.observation_spaces = {agent: self._space(agent) for agent in self.agents}
+        self._size = seen.size
+        mask = spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
+        self.observation_spaces = {
+            agent: spaces.Dict({"action_mask": mask, "observations": seen.space()})
+            for agent in self.agents
+        }
         self.action_spaces = {agent: self.game.action_space(agent) for agent in self.agents}
-
-    def _space(self, agent: str) -> spaces.Dict:
-        space = self.game.observation_space(agent)
-        mask, seen = space["action_mask"], space["observation"]
-        return spaces.Dict({"action_mask": mask, "observations": seen})
-
-    def _observe(self, agent: str) -> ByAgent:
-        seen = self.game.observe(agent)
-        return {"action_mask": seen["action_mask"], "observations": seen["observation"]}
-
-    def _is_over(self) -> bool:
-        return any(self.game.terminations.values()) or any(self.game.truncations.values())
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ByAgent, ByAgent]:
-        """Start a match, as `cheat_env.raw_env.reset` does; none that is over as it is dealt."""
+        """Start a match, as `cheat_env.raw_env.reset` does, in which RLlib is asked something."""
+        super().reset(seed=seed)
         self.game.reset(seed, options)
+        self._sit_down()
         while self._is_over():
             self.game.reset()
-        self._owed = self.game.rewards.copy()  # by deals of the match that were over as dealt
-        to_act = self.game.agent_selection
-        return {to_act: self._observe(to_act)}, {}
+            self._sit_down()
+        return self._observe([self.game.agent_selection]), {}
 
     def step(self, action_dict: ByAgent) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
         """Play the action of the seat to act; raises `ValueError` where it is not the only one."""
         game, acted = self.game, self.game.agent_selection
         if list(action_dict) != [acted]:
             raise ValueError(f"actions of {list(action_dict)}: must be of {acted} alone")
-        game.step(action_dict[acted])
-        paid = {agent: reward + self._owed[agent] for agent, reward in game.rewards.items()}
-        self._owed = dict.fromkeys(self.agents, 0.0)
-        if self._is_over():
-            terminated, truncated = dict(game.terminations), dict(game.truncations)
-            terminated["__all__"], truncated["__all__"] = terminated[acted], truncated[acted]
-            seen = {agent: self._observe(agent) for agent in self.agents}
-            return seen, paid, terminated, truncated, dict(game.infos)
-        paid = {agent: reward for agent, reward in paid.items() if reward or agent == acted}
-        goes_on = {"__all__": False}
-        to_act = game.agent_selection
-        return {to_act: self._observe(to_act)}, paid, goes_on, goes_on.copy(), {}
+        self._play(action_dict[acted])
+        self._let_others_play()
+        over = self._is_over()
+        seen = self._observe(self.agents if over else [game.agent_selection])
+        paid = {a: self._earned[a] for a in self.agents if over or a == acted or self._earned[a]}
+        self._earned = dict.fromkeys(self.possible_agents, 0.0)
+        terminated = {"__all__": any(game.terminations.values())}
+        truncated = {"__all__": any(game.truncations.values())}
+        infos = {agent: game.infos[agent] for agent in self.agents} if over else {}
+        return seen, paid, terminated, truncated, infos
+
+    def _sit_down(self) -> None:
+        """Draw who plays which seat, and let the others play until RLlib is to act."""
+        self.agents = self.possible_agents
+        if self._opponents and self.np_random.random() < self._share:
+            self.agents = [self.possible_agents[self.np_random.integers(len(self.agents))]]
+            self._opponent = self._opponents[self.np_random.integers(len(self._opponents))]
+        self._earned = dict(self.game.rewards)  # by deals that were over as they were dealt
+        self._let_others_play()
+
+    def _let_others_play(self) -> None:
+        """Play on while a seat is to act that is not RLlib's."""
+        while not self._is_over() and self.game.agent_selection not in self.agents:
+            seen = self.game.observe(self.game.agent_selection)
+            rows = seen["observation"][None], seen["action_mask"][None]
+            self._play(ask(self._opponent, *rows, self.np_random)[0])
+
+    def _play(self, action: Any) -> None:
+        """Play an action, and note what it pays whom."""
+        self.game.step(action)
+        for agent, reward in self.game.rewards.items():
+            self._earned[agent] += reward
+
+    def _is_over(self) -> bool:
+        return any(self.game.terminations.values()) or any(self.game.truncations.values())
+
+    def _observe(self, agents: Sequence[str]) -> ByAgent:
+        """Return what some agents see."""
+        found = {agent: self.game.observe(agent) for agent in agents}
+        return {
+            agent: {
+                "action_mask": seen["action_mask"],
+                "observations": seen["observation"][: self._size],
+            }
+            for agent, seen in found.items()
+        }
 
 
 class CheatModule(TorchRLModule, ValueFunctionAPI):
@@ -159,11 +202,12 @@ def algorithm(config: Config) -> PPOConfig:
     c = config.learner
     ((variant, seats),) = config.game.games()
     game = {"variant": variant, "num_players": seats, "observation": OBSERVATION}
+    others = {"opponents": config.opponents.names, "share": config.opponents.share}
     return (
         PPOConfig()
         .environment(
             CheatMultiAgentEnv,
-            env_config=game | config.game.rules,
+            env_config=game | config.game.rules | others,
             disable_env_checking=True,  # the check plays any action, legal or not
         )
         .env_runners(
@@ -243,7 +287,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_text(config.directory / "config.yaml", text)
     except (ConfigError, RulesError, AgentError, evaluate.RequestError, OSError) as error:
         return fail(error)
-    ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    # Its own, where a cluster happens to be running too.
+    ray.init("local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     try:
         algo = algorithm(config).build_algo()
         finished = train(algo, config.learner.total_steps, console)

@@ -13,6 +13,7 @@ from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser
 
+from agents.registry import HELD_OUT
 from agents.shipped import MOST_LAYERS, MOST_WIDTH
 from train.command import find_config
 from train.config import MOST_SEED, ConfigError, Game
@@ -58,6 +59,21 @@ class Learner:
 
 
 @dataclass(frozen=True)
+class Opponents:
+    """Who else sits at the tables; the rest is self-play in all seats.
+
+    Self-play alone learns to doubt everything, and its deals get longer and longer.
+
+    Args:
+        share: of the matches, with one learner among copies of one drawn from `names`.
+        names: agents, each as often as it stands here.
+    """
+
+    share: float = 0.8
+    names: tuple[str, ...] = ("honest", "caller", "dumper", "bluffer", "skeptic", "counter")
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """The table at the end.
 
@@ -91,6 +107,7 @@ class Config:
         name: names the run's directory; empty: rllib- and the variant's name.
         game: what is played: one game, for one number of seats.
         learner: how the policy is trained.
+        opponents: who else sits at the tables.
         evaluation: the table at the end.
         output: where files go.
     """
@@ -98,6 +115,7 @@ class Config:
     name: str = ""
     game: Game = field(default_factory=Game)
     learner: Learner = field(default_factory=Learner)
+    opponents: Opponents = field(default_factory=Opponents)
     evaluation: Evaluation = field(default_factory=Evaluation)
     output: Output = field(default_factory=Output)
 
@@ -123,6 +141,7 @@ RANGES = {
     "learner.value_weight": (0.0, 1e6),
     "learner.max_gradient": (1e-12, 1e12),
     "learner.seed": (0, MOST_SEED),
+    "opponents.share": (0.0, 1.0),
     "evaluation.deals": (1, 10**7),
     "evaluation.seed": (0, MOST_SEED),
 }
@@ -180,6 +199,9 @@ def _check(config: Config) -> None:
         raise ConfigError(
             f"learner.hidden {list(widths)}: give 1 to {MOST_LAYERS} widths of 1 to {MOST_WIDTH}"
         )
+    for name in config.opponents.names:
+        if name.partition("(")[0].strip() in HELD_OUT:
+            raise ConfigError(f"opponents.names {name!r}: held out for evaluation, for no training")
     if not config.evaluation.against:
         raise ConfigError("evaluation.against []: name at least one agent")
     if Path(config.name).name != config.name:

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from agents import load
 from cheat_env.files import write, write_text
 from train import evaluate, tables
+from train.collect import collectors_at
 from train.config import Config, ConfigError, dump
 from train.panel import Panel, planned, score
 from train.rollout import Played
@@ -65,12 +66,14 @@ class Run:
         config: the resolved config.
         resume: go on from the directory's last checkpoint.
         console: where to print.
+        cluster: the address of the Ray cluster that plays the tables; empty: this process does.
 
     Raises `ConfigError` where the directory is taken or can't be written.
     """
 
-    def __init__(self, config: Config, resume: bool, console: Console) -> None:
+    def __init__(self, config: Config, resume: bool, console: Console, cluster: str = "") -> None:
         self.config = config
+        self.cluster = cluster
         self.console = console
         self.directory = config.run_directory
         self.window: deque[tuple[Played, int, float]] = deque(maxlen=WINDOW)
@@ -80,7 +83,7 @@ class Run:
                 f"name {self.directory.name!r}: {self.directory} exists;"
                 f" give another --name, or --resume {self.directory}"
             )
-        self.training = SelfPlay(config)
+        self.training = SelfPlay(config, collectors_at(cluster))
         if resume and checkpoints:  # a run that was killed before its first begins anew
             self.training.restore(checkpoints[-1])
         try:
@@ -177,6 +180,7 @@ class Run:
             {name: load(source) for name, source in evaluation.sources.items()},
             self.config.learner.threads,
             console=self.console,
+            cluster=self.cluster,
         )
         evaluate.write(document, self.directory)
         tables.show(tables.sections(document), self.console)

@@ -78,9 +78,10 @@ class SelfPlay:
 
     def _collect(self) -> tuple[Batch, Played]:
         """Play every table on; returns what can be learned, and what ended."""
-        batches, (played, *more) = zip(*self.collectors.collect(self.progress()), strict=True)
-        for other in more:
-            played.add(other)
+        batches, ended = zip(*self.collectors.collect(self.progress()), strict=True)
+        played = Played(len(self.names))
+        for one in ended:
+            played.add(one)
         return Batch.joined(batches), played
 
     def save_model(self, path: Path) -> None:
