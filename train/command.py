@@ -16,7 +16,9 @@ from train.jobs import CLUSTER_HELP
 
 #: What is no key of a config.
 OWN_OPTIONS = ("--config", "--resume", "--cluster")
-CONFIGS = Path(__file__).parent.parent / "configs"
+_HERE = Path(__file__).parent
+#: In a wheel beside this file, in the project beside its package.
+CONFIGS = next(p for p in (_HERE / "configs", _HERE.parent / "configs") if p.is_dir())
 
 
 def find_config(name: str) -> Path:
