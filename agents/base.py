@@ -7,6 +7,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from cheat_env.actions import NUM_ACTIONS
+from cheat_env.observations import layout
+from cheat_env.tables import IllegalAction
+
 
 class AgentError(ValueError):
     """A name that is no agent, or a file that holds none; the message says which and why."""
@@ -49,3 +53,39 @@ class Mixing(Agent, Protocol):
         `act` draws from them. Those of a row add up to 1, and are 0 where the mask is.
         """
         ...
+
+
+def ask(
+    agent: Agent,
+    observation: NDArray[np.int8],
+    action_mask: NDArray[np.int8],
+    rng: np.random.Generator,
+    name: str | None = None,
+) -> NDArray[np.int64]:
+    """Return an agent's actions (n,), after a look whether it may take them.
+
+    Args:
+        agent: who acts.
+        observation: int8 (n, D), what it reads or more: `table` is a prefix of `memory`.
+        action_mask: int8 (n, 46).
+        rng: what its chance comes from.
+        name: how it is called where it is refused; None: by its own name.
+
+    Raises `IllegalAction`, naming the agent, for anything but n legal actions.
+    """
+    seen = np.ascontiguousarray(observation[:, : layout(agent.observation).size])
+    found = agent.act(seen, action_mask, rng)
+    actions = np.asarray(found, dtype=None if isinstance(found, np.ndarray) else object)
+    who, rows = f"agent {name or agent.name}", np.arange(len(action_mask))
+    if actions.dtype.kind not in "iu" or actions.shape != rows.shape:
+        raise IllegalAction(
+            f"{who}: returned {actions.dtype} {actions.shape}: must be integers {rows.shape}"
+        )
+    known = (actions >= 0) & (actions < NUM_ACTIONS)
+    chosen = np.where(known, actions, 0).astype(np.int64)
+    legal = known & (action_mask[rows, chosen] == 1)
+    if not legal.all():
+        wrong = int(np.argmin(legal))
+        allowed = np.flatnonzero(action_mask[wrong]).tolist()
+        raise IllegalAction(f"{who}: action {actions[wrong]} is illegal; legal: {allowed}")
+    return chosen

@@ -9,6 +9,7 @@ The games are `english` ("I Doubt It"), `marquoir` (Marquoir Cheat) and `russian
 Verish'); every rule option can be changed by keyword.
 """
 
+import gymnasium
 from pettingzoo import register
 
 from cheat_env.aec import raw_env
@@ -33,3 +34,8 @@ __all__ = [
 
 register("aec", "cheat_env/cheat-v0", env)
 register("parallel", "cheat_env/cheat-v0", parallel_env)
+gymnasium.register(
+    "cheat_env/Cheat-v0",
+    entry_point="agents.gym_env:CheatEnv",
+    vector_entry_point="agents.gym_env:CheatVectorEnv",
+)

@@ -118,7 +118,8 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
     def observe(self, agent: str) -> Observation:
         """Return what the agent sees now."""
         tables = self.tables
-        if agent == self.agent_selection and not self.terminations.get(agent, True):
+        over = self.terminations.get(agent, True) or self.truncations.get(agent, True)
+        if agent == self.agent_selection and not over:
             observation, mask = tables.observation[0].copy(), tables.action_mask[0].copy()
         else:
             observation = np.empty(tables.layout.size, np.int8)

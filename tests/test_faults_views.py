@@ -11,7 +11,7 @@ from playing import ALL_VARIANTS, ended, every, look
 from positions import mask, place, position, say, selected, table_of, turned
 
 from cheat_env import actions as act
-from cheat_env import raw_env
+from cheat_env import env, raw_env
 from cheat_env.observations import TABLE
 
 
@@ -52,6 +52,31 @@ def test_s14_the_play_just_made_is_seen(variant: str, rules: Any, observation: s
             if variant != "russian" and seat < 3:
                 game.step(act.ACCEPT)
     assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("end", ["terminated", "truncated", "illegal"])
+def test_s14_everybody_sees_its_own_hand_at_the_end(game: tuple[str, int], end: str) -> None:
+    """S14: however a match ends, what is last seen is the seat's own, with an empty mask."""
+    variant, players = game
+    most = {"max_plays": 7} if end == "truncated" else {}
+    for seed in range(6):
+        played = env(variant, players, deals=1, **most)
+        played.reset(seed=seed)
+        lottery, steps = Lottery(seed), 0
+        while not ended(played):
+            legal, steps = mask(played), steps + 1
+            illegal = end == "illegal" and steps > 9 + seed
+            played.step(int(legal.argmin()) if illegal else lottery.choose(legal))
+        if end != "illegal" and any(played.truncations.values()) != (end == "truncated"):
+            continue
+        table, ranks = table_of(played), len(played.tables.deck)
+        for agent in played.agent_iter():
+            seen, *_ = played.last()
+            own = TABLE.view(seen["observation"])["own_hand"]
+            hand = table["hand"][played.possible_agents.index(agent)]
+            assert np.array_equal(own[:ranks], turned(hand, table, ranks)[:ranks])
+            assert not seen["action_mask"].any()
+            played.step(None)
 
 
 def test_s14_everybody_sees_its_own_hand(game: tuple[str, int]) -> None:

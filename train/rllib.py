@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from cheat_env.actions import NUM_ACTIONS
 from cheat_env.files import write_text
 from cheat_env.observations import layout
 from train import evaluate, tables
-from train.config import INTERRUPTED, ConfigError, fail
+from train.config import FAILED, INTERRUPTED, ConfigError, fail
 from train.results import versions
 from train.rllib_config import Config, parse
 from train.run import Interrupt
@@ -62,15 +62,15 @@ class CheatMultiAgentEnv(MultiAgentEnv):
     """A game of the Cheat family for RLlib; an episode is a match.
 
     Agents are `player_0` ... by seat. Only the seat to act observes, and acts:
-    `{"observations": int8 (D,), "action_mask": int8 (46,)}`, the keys of RLlib's own module for
-    masked actions. A seat is paid what it earns, whoever moved; at the end all seats observe, with
-    an empty mask. An illegal action ends the match, with -1 for the seat that took it.
+    `{"observations": float32 (D,), "action_mask": int8 (46,)}`, as RLlib's own module for masked
+    actions wants it. A seat is paid what it earns, whoever moved. At the end all seats observe,
+    with an empty mask. An illegal action ends the match, with -1 for the seat that took it.
 
     Args:
         config: arguments of `cheat_env.env` (`variant`, `num_players`, `observation`, rule
-            options), and for matches with others than RLlib `opponents`, names of agents, and
-            `share` of the matches: one drawn seat is then RLlib's, and copies of one drawn
-            opponent play the rest.
+            options), and for matches with others than RLlib `opponents`, names of agents: one
+            drawn seat is then RLlib's, and copies of one drawn opponent play the rest. Where the
+            `share` of such tables is not 1, the first seed draws which this is.
 
     Attributes:
         agents: RLlib's seats in this match.
@@ -82,17 +82,18 @@ class CheatMultiAgentEnv(MultiAgentEnv):
         super().__init__()
         chosen = {"observation": "table"} | dict(config or {})
         self._opponents = [load(name) for name in chosen.pop("opponents", ())]
-        self._share = chosen.pop("share", 1.0)
-        seen = layout(chosen["observation"])
+        share = chosen.pop("share", 1.0)
+        self._share = share if self._opponents else 0.0
+        self._has_others: bool | None = None
+        seen = layout(chosen["observation"]).space()
         reads = [agent.observation for agent in self._opponents]
         self.game = env(**chosen | ({"observation": "memory"} if "memory" in reads else {}))
         self.agents = self.possible_agents = self.game.possible_agents[:]
-        self._size = seen.size
+        self._size = seen.shape[0]
+        numbers = spaces.Box(seen.low, seen.high, seen.shape, np.float32)
         mask = spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
-        self.observation_spaces = {
-            agent: spaces.Dict({"action_mask": mask, "observations": seen.space()})
-            for agent in self.agents
-        }
+        space = spaces.Dict({"action_mask": mask, "observations": numbers})
+        self.observation_spaces = dict.fromkeys(self.agents, space)
         self.action_spaces = {agent: self.game.action_space(agent) for agent in self.agents}
 
     def reset(
@@ -100,6 +101,8 @@ class CheatMultiAgentEnv(MultiAgentEnv):
     ) -> tuple[ByAgent, ByAgent]:
         """Start a match, as `cheat_env.raw_env.reset` does, in which RLlib is asked something."""
         super().reset(seed=seed)
+        if seed is not None or self._has_others is None:
+            self._has_others = bool(self.np_random.random() < self._share)
         self.game.reset(seed, options)
         self._sit_down()
         while self._is_over():
@@ -126,7 +129,7 @@ class CheatMultiAgentEnv(MultiAgentEnv):
     def _sit_down(self) -> None:
         """Draw who plays which seat, and let the others play until RLlib is to act."""
         self.agents = self.possible_agents
-        if self._opponents and self.np_random.random() < self._share:
+        if self._has_others:
             self.agents = [self.possible_agents[self.np_random.integers(len(self.agents))]]
             self._opponent = self._opponents[self.np_random.integers(len(self._opponents))]
         self._earned = dict(self.game.rewards)  # by deals that were over as they were dealt
@@ -154,7 +157,7 @@ class CheatMultiAgentEnv(MultiAgentEnv):
         return {
             agent: {
                 "action_mask": seen["action_mask"],
-                "observations": seen["observation"][: self._size],
+                "observations": seen["observation"][: self._size].astype(np.float32),
             }
             for agent, seen in found.items()
         }
@@ -168,8 +171,8 @@ class CheatModule(TorchRLModule, ValueFunctionAPI):
 
     def setup(self) -> None:
         """Make the network."""
-        seen, hidden = self.observation_space["observations"], tuple(self.model_config["hidden"])
-        self.policy = CheatPolicy(seen, self.action_space, lambda _: 0.0, hidden=hidden)
+        space, hidden = self.observation_space["observations"], tuple(self.model_config["hidden"])
+        self.policy = CheatPolicy(space, self.action_space, lambda _: 0.0, hidden=hidden)
 
     def _forward(self, batch: ByAgent, **kwargs: Any) -> ByAgent:
         """Return masked logits (n, 46), and features (n, hidden) for the values."""
@@ -221,7 +224,7 @@ def algorithm(config: Config) -> PPOConfig:
             rl_module_spec=RLModuleSpec(CheatModule, model_config={"hidden": list(c.hidden)})
         )
         .training(
-            train_batch_size_per_learner=max(c.workers, 1) * c.tables * c.steps,
+            train_batch_size_per_learner=c.batch,
             minibatch_size=c.minibatch,
             num_epochs=c.epochs,
             lr=c.learning_rate,
@@ -255,15 +258,13 @@ def train(algo: Algorithm, total: int, console: Console) -> bool:
     return steps >= total
 
 
-def keep(algo: Algorithm, config: Config) -> Path:
-    """Write RLlib's checkpoint and a model that plays without it; returns the model's path."""
+def keep(algo: Algorithm, config: Config) -> None:
+    """Write RLlib's checkpoint, and a model that plays without it."""
     algo.save_to_path(str((config.directory / "checkpoint").resolve()))
-    agent = LearnedAgent(config.directory.name, algo.get_module(POLICY).policy)
+    agent = LearnedAgent(config.name, algo.get_module(POLICY).policy)
     told = {"hidden": config.learner.hidden, "blind": (), "config": asdict(config)}
     told["versions"] = versions() | {"torch": torch.__version__, "ray": ray.__version__}
-    model = config.directory / "model.npz"
-    save(model, OBSERVATION, agent.arrays(), told)
-    return model
+    save(config.model, OBSERVATION, agent.arrays(), told)
 
 
 def planned(config: Config) -> evaluate.Evaluation:
@@ -276,37 +277,55 @@ def planned(config: Config) -> evaluate.Evaluation:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    console = tables.wide_console()
-    try:
-        config = _with_a_name(parse(sys.argv[1:] if arguments is None else arguments))
-        evaluation = planned(config)
-        agents = {name: load(name) for name in config.evaluation.against}
-        text = yaml.safe_dump(asdict(config), sort_keys=False)
-        write_text(config.directory / "config.yaml", text)
-    except (ConfigError, RulesError, AgentError, evaluate.RequestError, OSError) as error:
-        return fail(error)
-    # Its own, where a cluster happens to be running too.
-    ray.init("local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+def learn(config: Config, console: Console) -> bool:
+    """Train and keep what came of it; returns False where Ctrl-C came first."""
+    logging.getLogger("ray.rllib").setLevel(logging.ERROR)
+    ray.init(
+        "local",  # where a cluster happens to run, it is not joined
+        num_cpus=config.learner.workers + 1,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
     try:
         algo = algorithm(config).build_algo()
         finished = train(algo, config.learner.total_steps, console)
-        model = keep(algo, config)
+        keep(algo, config)
         algo.stop()
     finally:
         ray.shutdown()
     console.print(f"model and checkpoint are in {config.directory}")
-    if not finished:
+    return finished
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    console = tables.wide_console()
+    try:
+        config = with_a_name(parse(sys.argv[1:] if arguments is None else arguments))
+        evaluation = planned(config)
+        agents = {name: load(name) for name in config.agents}
+        text = yaml.safe_dump(asdict(config), sort_keys=False)
+        write_text(config.directory / "config.yaml", text)
+    except (ConfigError, RulesError, AgentError, evaluate.RequestError, OSError) as error:
+        return fail(error)
+    try:
+        if not learn(config, console):
+            return INTERRUPTED
+        agents[config.name] = load(str(config.model))
+        document = evaluate.evaluate(evaluation, agents, console=console)
+        evaluate.write(document, config.directory)
+    except KeyboardInterrupt:
+        console.print("stopped")
         return INTERRUPTED
-    agents[config.name] = load(str(model))
-    document = evaluate.evaluate(evaluation, agents, console=console)
-    evaluate.write(document, config.directory)
+    except OSError as error:  # a full disk
+        print(f"error: {error}", file=sys.stderr)
+        return FAILED
     tables.show(tables.sections(document), console)
     return 0
 
 
-def _with_a_name(config: Config) -> Config:
+def with_a_name(config: Config) -> Config:
     """Return the config with a name that no run has; raises `ConfigError` where one is given."""
     own = config.directory.name
     names = [own] if config.name else [own, *(f"{own}-{i}" for i in range(2, 10_000))]
@@ -317,7 +336,5 @@ def _with_a_name(config: Config) -> Config:
 
 
 if __name__ == "__main__":
-    # The classes above have to belong to this module, not to __main__, for checkpoints and workers.
-    from train.rllib import main as run
-
-    sys.exit(run())
+    # The classes have to belong to this module, not to __main__, for checkpoints and workers.
+    sys.exit(import_module("train.rllib").main())

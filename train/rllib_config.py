@@ -57,15 +57,20 @@ class Learner:
     max_gradient: float = 0.5
     seed: int = 1
 
+    @property
+    def batch(self) -> int:
+        """Actions between two updates."""
+        return max(self.workers, 1) * self.tables * self.steps
+
 
 @dataclass(frozen=True)
 class Opponents:
     """Who else sits at the tables; the rest is self-play in all seats.
 
-    Self-play alone learns to doubt everything, and its deals get longer and longer.
+    Self-play from nothing learns to doubt everything, and its deals get longer and longer.
 
     Args:
-        share: of the matches, with one learner among copies of one drawn from `names`.
+        share: of the tables, with one learner among copies of an agent drawn for every match.
         names: agents, each as often as it stands here.
     """
 
@@ -124,6 +129,16 @@ class Config:
         """The directory of the run."""
         return Path(self.output.directory) / (self.name or f"rllib-{self.game.name}")
 
+    @property
+    def model(self) -> Path:
+        """The file of the trained model."""
+        return self.directory / "model.npz"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Whoever is met, in training or evaluation."""
+        return self.opponents.names + self.evaluation.against
+
 
 #: The least and the most of every number that stands by itself.
 RANGES = {
@@ -140,7 +155,7 @@ RANGES = {
     "learner.gae_lambda": (0.0, 1.0),
     "learner.value_weight": (0.0, 1e6),
     "learner.max_gradient": (1e-12, 1e12),
-    "learner.seed": (0, MOST_SEED),
+    "learner.seed": (0, 2**31 - 1),  # RLlib adds the numbers of its workers
     "opponents.share": (0.0, 1.0),
     "evaluation.deals": (1, 10**7),
     "evaluation.seed": (0, MOST_SEED),
@@ -194,17 +209,33 @@ def _check(config: Config) -> None:
         value = attrgetter(key)(config)
         if not least <= value <= most:
             raise ConfigError(f"{key} {value}: must be from {least} to {most}")
-    widths = config.learner.hidden
-    if not 0 < len(widths) <= MOST_LAYERS or not all(0 < w <= MOST_WIDTH for w in widths):
-        raise ConfigError(
-            f"learner.hidden {list(widths)}: give 1 to {MOST_LAYERS} widths of 1 to {MOST_WIDTH}"
-        )
-    for name in config.opponents.names:
-        if name.partition("(")[0].strip() in HELD_OUT:
-            raise ConfigError(f"opponents.names {name!r}: held out for evaluation, for no training")
-    if not config.evaluation.against:
-        raise ConfigError("evaluation.against []: name at least one agent")
     if Path(config.name).name != config.name:
         raise ConfigError(f"name {config.name!r}: must be the name of a directory, not a path")
     if len(config.game.games()) > 1:
         raise ConfigError("game.num_players, game.variants: must be one game, for one number")
+    _check_learner(config.learner)
+    _check_agents(config)
+
+
+def _check_learner(learner: Learner) -> None:
+    widths = learner.hidden
+    if not 0 < len(widths) <= MOST_LAYERS or not all(0 < w <= MOST_WIDTH for w in widths):
+        raise ConfigError(
+            f"learner.hidden {list(widths)}: give 1 to {MOST_LAYERS} widths of 1 to {MOST_WIDTH}"
+        )
+    if learner.minibatch > learner.batch:
+        raise ConfigError(
+            f"learner.minibatch {learner.minibatch}: an update has {learner.batch} actions"
+        )
+
+
+def _check_agents(config: Config) -> None:
+    for name in config.opponents.names:
+        if name.partition("(")[0].strip() in HELD_OUT:
+            raise ConfigError(f"opponents.names {name!r}: held out for evaluation, for no training")
+    if config.opponents.share and not config.opponents.names:
+        raise ConfigError("opponents.names []: name at least one agent, or set share to 0")
+    if not config.evaluation.against:
+        raise ConfigError("evaluation.against []: name at least one agent")
+    if config.directory.name in config.agents:
+        raise ConfigError(f"name {config.directory.name!r}: is that of an agent that is met")
