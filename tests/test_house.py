@@ -73,7 +73,7 @@ def test_the_layouts_in_the_readme_are_those_of_the_code(
 
 def test_the_example_in_the_readme_runs() -> None:
     """The block of Python runs as it stands: a deal is played to its end, and many on the way."""
-    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    block = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
     names: dict[str, Any] = {}
     exec(block, names)
     assert names["env"].agents == []

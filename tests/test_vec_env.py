@@ -25,7 +25,8 @@ from agents.vec_env import CheatVecEnv
 from cheat_env import RulesError
 from cheat_env.observations import MEMORY
 
-EXAMPLES = Path(agents.__file__).parent.parent / "examples"
+ROOT = Path(agents.__file__).parent.parent
+EXAMPLES = ROOT / "examples"
 
 
 def legal(env: Any, lottery: Lottery) -> np.ndarray:
@@ -165,6 +166,9 @@ def test_what_the_module_shows_is_what_the_readme_shows_and_runs() -> None:
     """The example of five lines trains as it stands, and what it trained can be evaluated."""
     lines = re.findall(r"^    (.*)$", vec_env.__doc__, re.MULTILINE)
     assert len(lines) == 4
+    for page in ("README.md", "docs/adapters.md"):
+        blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+        assert lines in [[line for line in block.splitlines() if line] for block in blocks], page
     names: dict[str, Any] = {}
     exec("\n".join(lines), names)
     assert names["model"].num_timesteps >= 20_000
