@@ -60,19 +60,38 @@ def next_deal(table: Table, options: Options) -> None:
         table.match += 1
         start_match(table, options)
     else:
-        table.deal += 1
-        table.dealer = (int(table.dealer) + 1) % int(options.players)  # A16, B9, C3
+        pass_the_deal(table, options)
         _start_deal(table, options)
 
 
 @compiled
+def pass_the_deal(table: Table, options: Options) -> None:
+    """Let the next seat deal the next deal of the match (A16, B9, C3)."""
+    table.deal += 1
+    table.dealer = (int(table.dealer) + 1) % int(options.players)
+
+
+@compiled
 def _start_deal(table: Table, options: Options) -> None:
-    """Deal the cards and give the lead to the dealer's left, or to the dealer (A5, C4)."""
-    _clear(table)
-    attempt = -1
-    while attempt < 0 or (options.quads == REDEAL and _holds_quads(table, options)):  # G12
+    """Deal the cards and begin."""
+    clear(table)
+    attempt = 0
+    _deal_cards(table, options, attempt)
+    while must_redeal(table, options):
         attempt += 1
         _deal_cards(table, options, attempt)
+    open_deal(table, options)
+
+
+@compiled
+def must_redeal(table: Table, options: Options) -> bool:
+    """Say whether the cards that were dealt must be dealt anew (G12)."""
+    return bool(options.quads == REDEAL and _holds_quads(table, options))
+
+
+@compiled
+def open_deal(table: Table, options: Options) -> None:
+    """Begin with the cards dealt: the dealer's left leads, or the dealer (A5, C4)."""
     table.rank = options.opening
     table.safe_turns = options.safe_turns
     players = int(options.players)
@@ -109,7 +128,8 @@ def _discard_dealt_quads(table: Table, options: Options, starter: int) -> None:
 
 
 @compiled
-def _clear(table: Table) -> None:
+def clear(table: Table) -> None:
+    """Take everything off the table that belongs to a deal."""
     table.phase = ANNOUNCE
     table.reward[:] = 0
     table.hand[:] = 0
@@ -145,11 +165,8 @@ def _clear(table: Table) -> None:
 
 @compiled
 def _deal_cards(table: Table, options: Options, attempt: int) -> None:
-    """Deal one at a time from the dealer's left (A3, C3); what is not dealt stays aside (C3)."""
-    table.hand[:] = 0
-    table.hand_size[:] = 0
-    table.aside[: int(options.num_ranks)] = options.copies
-    table.aside[JOKER] = options.jokers
+    """Deal the cards by a random order of the deck."""
+    gather(table, options)
     cards = int(options.cards)
     words = (LOT, LOT, LOT, LOT)
     for dealt in range(int(options.dealt)):
@@ -161,18 +178,38 @@ def _deal_cards(table: Table, options: Options, attempt: int) -> None:
                 np.uint64(table.match),
                 np.uint64(table.number),
             )
-        seat = (int(table.dealer) + 1 + dealt) % int(options.players)
-        rank = _draw(table.aside, below(words[dealt % 4], cards - dealt))
-        table.hand[seat, rank] += 1
-        table.hand_size[seat] += 1
+        rank = _rank_at(table.aside, below(words[dealt % 4], cards - dealt))
+        give(table, receiver(table, options, dealt), rank, 1)
 
 
 @compiled
-def _draw(cards: NDArray[np.int8], place: int) -> int:
-    """Take the card at a place, counted through the ranks, and return its rank."""
+def gather(table: Table, options: Options) -> None:
+    """Put the whole deck aside; what is not dealt of it stays there (C3)."""
+    table.hand[:] = 0
+    table.hand_size[:] = 0
+    table.aside[: int(options.num_ranks)] = options.copies
+    table.aside[JOKER] = options.jokers
+
+
+@compiled
+def receiver(table: Table, options: Options, dealt: int) -> int:
+    """Return who gets the next card, one at a time from the dealer's left (A3, C3)."""
+    return (int(table.dealer) + 1 + dealt) % int(options.players)
+
+
+@compiled
+def give(table: Table, seat: int, rank: int, count: int) -> None:
+    """Deal cards of a rank to a seat."""
+    table.aside[rank] -= count
+    table.hand[seat, rank] += count
+    table.hand_size[seat] += count
+
+
+@compiled
+def _rank_at(cards: NDArray[np.int8], place: int) -> int:
+    """Return the rank of the card at a place, counted through the ranks."""
     rank = 0
     while place >= cards[rank]:
         place -= int(cards[rank])
         rank += 1
-    cards[rank] -= 1
     return rank
