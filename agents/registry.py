@@ -1,4 +1,7 @@
-"""Agents by name: `load("honest")`, `load("search(worlds=8)")`, `load("model.zip")`."""
+"""Agents by name: `load("honest")`, `load("search(worlds=8)")`, `load("model.zip")`.
+
+Beside these `load("llm(command='python my_model.py', timeout=30)")` plays what a program answers.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from numpy.typing import NDArray
 from agents import shipped
 from agents.base import Agent, AgentError
 from agents.habits import DRAWS, Habits, act_by_habits, draws_between
+from agents.llm import LanguageAgent
 from agents.search import SearchAgent
 
 
@@ -131,6 +135,8 @@ RULES = {
 HELD_OUT = ("odds", "reader", "planner", "prudent", "search")
 NAMES = ("random", *RULES, "search")
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
+LLM_SETTINGS = ("command", "timeout", "deck")
+_LLM = re.compile(r"llm\b(?!\.)")
 
 
 def load(name: str) -> Agent:
@@ -140,10 +146,14 @@ def load(name: str) -> Agent:
     """
     if path := model_file(name):
         return _load_model(name, path)
+    if _LLM.match(name.strip()):
+        return LanguageAgent(name, load("honest"), **_settings(name))
     call = _CALL.fullmatch(name.strip())
     if call is None or call[1] not in NAMES:
         known = ", ".join((*NAMES, *shipped.names()))
-        raise AgentError(f"agent {name!r}: must be one of {known}, or the path of a model")
+        raise AgentError(
+            f"agent {name!r}: must be one of {known}, llm(command=...), or the path of a model"
+        )
     if call[1] == "random":
         if call[2]:
             raise AgentError(f"agent {name!r}: random has no habits")
@@ -182,6 +192,23 @@ def _budget(name: str, text: str) -> dict[str, Any]:
             raise AgentError(f"agent {name!r}: {key!r} is no budget: only worlds is")
         budget[key] = int(value) if value.isdecimal() and value.isascii() else value
     return budget
+
+
+def _settings(name: str) -> dict[str, Any]:
+    """Return what is in the parentheses of llm(command='...', timeout=30), texts in quotes."""
+    settings: dict[str, Any] = {}
+    try:
+        call = ast.parse(name.strip(), mode="eval").body
+        if isinstance(call, ast.Call) and not call.args:
+            settings = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        settings = {}
+    if "command" not in settings or not set(settings) <= set(LLM_SETTINGS):
+        raise AgentError(
+            f"agent {name!r}: write it as llm(command='PROGRAM ARGUMENT ...', timeout=60), with no"
+            f" other settings than {', '.join(LLM_SETTINGS)}"
+        )
+    return settings
 
 
 def model_file(name: str) -> Path | None:

@@ -14,6 +14,7 @@ from pettingzoo import AECEnv
 from cheat_env import actions as act
 from cheat_env.dealing import match_winners
 from cheat_env.observations import TRUTH, encode, truth
+from cheat_env.pictures import Picture, need_pillow, picture
 from cheat_env.render import ansi
 from cheat_env.state import OVER
 from cheat_env.tables import Tables, refuse
@@ -36,15 +37,19 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
         variant: name of a game, mapping of house rules, or `Rules`.
         num_players: seats; None: the game's default.
         observation: "table" or "memory" (see `cheat_env.observations`).
-        render_mode: "ansi" (`render` returns text), "human" (prints it) or None.
+        render_mode: "ansi" (`render` returns text), "human" (prints it), "rgb_array" (`render`
+            returns a picture, uint8 (800, 1024, 3); needs the extra `pictures`) or None. All show
+            everybody's hands.
         **rule_options: options of `Rules` to change.
 
-    Raises `RulesError` where the rules can't be played. `step` raises `IllegalAction` for an
-    action that is not legal, and changes nothing.
+    Raises `RulesError` where the rules can't be played, and gymnasium's `DependencyNotInstalled`
+    for "rgb_array" without Pillow. `step` raises `IllegalAction` for an action that is not legal,
+    and changes nothing.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
-        "render_modes": ["human", "ansi"],
+        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_fps": 1,
         "name": "cheat_v0",
         "is_parallelizable": False,
     }
@@ -62,6 +67,8 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
         if render_mode not in (None, *self.metadata["render_modes"]):
             modes = ", ".join(self.metadata["render_modes"])
             raise ValueError(f"render_mode {render_mode!r}: must be None or one of {modes}")
+        if render_mode == "rgb_array":
+            need_pillow()
         self.tables = Tables(
             variant, num_players, observation=observation, auto_reset=False, **rule_options
         )
@@ -166,15 +173,17 @@ class raw_env(AECEnv):  # noqa: N801  (PettingZoo's name)
         """Return the whole truth, int8 (TRUTH.size,), for critics: no seat may see it."""
         return truth(self.tables.state[0], self.tables.options)
 
-    def render(self) -> str | None:
-        """Return the table as text ("ansi") or print it ("human")."""
+    def render(self) -> str | Picture | None:
+        """Return the table as text ("ansi") or a picture ("rgb_array"), or print it ("human")."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() without a render_mode: give one to env()")
             return None
-        picture = ansi(self.tables.state[0], self.tables.options, self.tables.deck)
+        seen = self.tables.state[0], self.tables.options, self.tables.deck
+        if self.render_mode == "rgb_array":
+            return picture(*seen)
         if self.render_mode == "ansi":
-            return picture
-        print(picture)
+            return ansi(*seen)
+        print(ansi(*seen))
         return None
 
     def close(self) -> None:

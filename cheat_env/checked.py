@@ -18,6 +18,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from cheat_env.actions import NUM_ACTIONS
 from cheat_env.aec import Observation, as_number, raw_env
+from cheat_env.pictures import Picture
 
 #: What a seat gets that ends the game by an illegal action.
 ILLEGAL_REWARD = -1.0
@@ -89,7 +90,7 @@ class CheckedEnv(raw_env):
             EnvLogger.error_state_before_reset()
         return super().state()
 
-    def render(self) -> str | None:
+    def render(self) -> str | Picture | None:
         """Return or print the table; see `raw_env.render`."""
         if not self._has_game:
             EnvLogger.error_render_before_reset()

@@ -32,7 +32,7 @@ TINY = Config(
         total_decisions=3000,
         tables=24,
         steps=16,
-        actors=3,
+        actors=2,
         hidden=(16, 16),
         minibatch=128,
         threads=1,
@@ -117,16 +117,16 @@ def test_a_cluster_comes_to_what_one_process_does(address: str) -> None:
 def test_the_number_of_actors_is_part_of_what_a_seed_gives() -> None:
     """Each actor has chance of its own; threads change nothing, actors do."""
     one = SelfPlay(replace(TINY, learner=replace(TINY.learner, actors=1)))
-    three = SelfPlay(TINY)
-    for training in (one, three):
+    two = SelfPlay(TINY)
+    for training in (one, two):
         training.iterate()
-    assert weights(one) != weights(three)
+    assert weights(one) != weights(two)
 
 
 def test_a_lost_worker_costs_only_time(address: str) -> None:
     """Workers are killed before and in the middle of rollouts: what comes out is the same."""
     here, there = SelfPlay(TINY), on(address)
-    for turn in range(4):
+    for turn in range(3):
         own, _ = here.iterate()
         lost = there.collectors.places()[turn % TINY.learner.actors].process
         killer = threading.Timer(0.01 * turn, os.kill, (lost, signal.SIGKILL))
@@ -173,14 +173,15 @@ def test_an_evaluation_fans_out(
 
 def test_a_training_on_the_cluster_is_one_command(address: str, tmp_path: Path) -> None:
     """The command leaves the weights and the figures that it leaves without a cluster."""
-    keys = f"--output.directory {tmp_path} --learner.total_decisions 3000 --evaluation.deals 2"
+    keys = f"--output.directory {tmp_path} --learner.total_decisions 9000 --evaluation.deals 2"
     command = [sys.executable, "-m", "train", "--config", "smoke.yaml", *keys.split()]
     for name, more in (("here", []), ("there", ["--cluster", address])):
         subprocess.run(
             [*command, "--name", name, *more], check=True, capture_output=True, timeout=SECONDS
         )
     here, there = (load(str(tmp_path / name / "model.zip")) for name in ("here", "there"))
-    assert str(here.policy.state_dict()) == str(there.policy.state_dict())
+    for name, own in here.arrays().items():
+        assert own.tobytes() == there.arrays()[name].tobytes(), name
     rows = []
     for name in ("here", "there"):
         with (tmp_path / name / "metrics.csv").open(newline="") as file:

@@ -132,5 +132,5 @@ def test_unknown_arguments() -> None:
     """What can't be made is refused with the allowed values."""
     with pytest.raises(ValueError, match=r"table, memory"):
         raw_env(observation="all")
-    with pytest.raises(ValueError, match=r"human, ansi"):
-        raw_env(render_mode="rgb_array")
+    with pytest.raises(ValueError, match=r"human, ansi, rgb_array"):
+        raw_env(render_mode="rgb")

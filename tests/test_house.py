@@ -202,11 +202,11 @@ def test_the_package_holds_its_data() -> None:
 
 def test_what_is_needed_is_declared() -> None:
     """Every library that a package imports is a dependency, or one of the training extra."""
-    named = {"yaml": "pyyaml", "pyspiel": "open_spiel"}
+    named = {"PIL": "pillow", "pyspiel": "open_spiel", "yaml": "pyyaml"}
     extras = PROJECT["project"]["optional-dependencies"]
     needed = {
-        "cheat_env": extras["openspiel"],
-        "agents": extras["train"],
+        "cheat_env": extras["openspiel"] + extras["pictures"],
+        "agents": extras["train"] + extras["data"],
         "train": extras["train"] + extras["report"] + extras["cluster"] + extras["rllib"],
     }
     for package, more in needed.items():

@@ -19,6 +19,8 @@ COMMANDS = (
     "train.evaluate --variant russian --agents my.npz --against russian --deals 2 --workers 1",
     "train.exact --agent honest",
     "agents",
+    "agents generate --variant russian --agents honest --deals 2 --out games.jsonl",
+    "agents watch --variant russian --agents honest --seed 3 --html game.html",
     "cheat_env rules russian",
     "cheat_env rules --compare english idi",
     "cheat_env layouts",

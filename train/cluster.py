@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import ray
 from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, WorkerCrashedError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from train import results
 from train.collect import Kept, keep, open_rollout, parts_of, restore
@@ -116,8 +117,10 @@ class Cluster:
         self._kept: list[Kept] = ray.get([actor.kept.remote() for actor in self.actors])
 
     def _start(self, part: int) -> Any:
-        """Start an actor; they are spread over the machines."""
-        return ray.remote(Part).options(scheduling_strategy="SPREAD").remote(self._config, part)
+        """Start an actor: each on another machine, as far as there are others."""
+        machines = _machines()
+        where = NodeAffinitySchedulingStrategy(machines[part % len(machines)], soft=True)
+        return ray.remote(Part).options(scheduling_strategy=where).remote(self._config, part)
 
     def places(self) -> list[Place]:
         """Return where each part is played."""
@@ -159,6 +162,17 @@ class Cluster:
         """Let each part go on from what was kept of it."""
         self._kept = list(kept)
         ray.get([a.go_on.remote(own) for a, own in zip(self.actors, kept, strict=True)])
+
+
+def _machines() -> list[str]:
+    """Return the machines that are there, each as often as it has processors, in turn."""
+    slots = [
+        (slot, node["NodeID"])
+        for node in ray.nodes()
+        if node["Alive"]
+        for slot in range(int(node["Resources"].get("CPU", 0)))
+    ]
+    return [machine for _, machine in sorted(slots)]
 
 
 # --- Evaluation -----------------------------------------------------------------------------------
