@@ -9,6 +9,7 @@ from agents.base import AgentError
 from agents.habits import Habits
 from agents.registry import HELD_OUT, RULES
 from agents.shipped import SUFFIX, ZOO, ShippedAgent, names
+from agents.table import command as table
 from cheat_env import IllegalAction, RulesError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(metavar="COMMAND")
     generate.add_command(commands)
     watch.add_command(commands)
+    table.add_command(commands)
     options = parser.parse_args(arguments)
     if "run" not in options:
         show()

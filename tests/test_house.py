@@ -189,7 +189,7 @@ def test_every_room_says_what_it_is_for(package: str) -> None:
 def test_the_package_holds_its_data() -> None:
     """The packages are listed, and every pattern of their data finds a file."""
     tools = PROJECT["tool"]["setuptools"]
-    assert set(tools["packages"]) == {*MAY_IMPORT, *tools["package-dir"]}
+    assert set(tools["packages"]) == {*MAY_IMPORT, "agents.table", *tools["package-dir"]}
     data = tools["package-data"]
     assert {"variants/*.yaml", "py.typed"} <= set(data["cheat_env"])
     for package, patterns in data.items():
@@ -206,7 +206,7 @@ def test_what_is_needed_is_declared() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     needed = {
         "cheat_env": extras["openspiel"] + extras["pictures"],
-        "agents": extras["train"] + extras["data"],
+        "agents": extras["train"] + extras["data"] + extras["play"],
         "train": extras["train"] + extras["report"] + extras["cluster"] + extras["rllib"],
     }
     for package, more in needed.items():

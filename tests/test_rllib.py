@@ -135,6 +135,7 @@ def test_what_cant_be_played_is_refused() -> None:
         CheatMultiAgentEnv(RUSSIAN | {"opponents": ["nobody"]})
 
 
+@pytest.mark.filterwarnings("ignore::cheat_env.RulesWarning")
 def test_a_match_over_as_it_is_dealt_is_passed_over() -> None:
     """After every reset there is a seat that has something to choose."""
     game, dealt = CheatMultiAgentEnv({"variant": TINY}), env(TINY)
