@@ -20,7 +20,7 @@ COMMANDS = (
     "train.exact --agent honest",
     "agents",
     "agents generate --variant russian --agents honest --deals 2 --out games.jsonl",
-    "agents watch --variant russian --agents honest --seed 3 --html game.html",
+    "agents watch --variant russian --agents honest counter --seed 3 --html game.html",
     "cheat_env rules russian",
     "cheat_env rules --compare english idi",
     "cheat_env layouts",
