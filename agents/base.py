@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -89,3 +90,32 @@ def ask(
         allowed = np.flatnonzero(action_mask[wrong]).tolist()
         raise IllegalAction(f"{who}: action {actions[wrong]} is illegal; legal: {allowed}")
     return chosen
+
+
+def ask_all(
+    agents: Sequence[Agent],
+    actor: NDArray[np.int64],
+    observation: NDArray[np.int8],
+    action_mask: NDArray[np.int8],
+    rng: np.random.Generator,
+    actions: NDArray[np.int64],
+    names: Sequence[str] | None = None,
+) -> None:
+    """Write the actions of agents, each for all its rows at once; others stay as they are.
+
+    Args:
+        agents: who acts.
+        actor: int64 (n,), the place in `agents` of who acts in a row; any other number: nobody.
+        observation: int8 (n, D), as for `ask`.
+        action_mask: int8 (n, 46).
+        rng: what their chance comes from, in the order of `agents`.
+        actions: int64 (n,), written to.
+        names: how they are called where one is refused; None: by their own names.
+
+    Raises what `ask` does.
+    """
+    for place, agent in enumerate(agents):
+        rows = np.flatnonzero(actor == place)
+        if len(rows):
+            seen, mask = observation.take(rows, axis=0), action_mask.take(rows, axis=0)
+            actions[rows] = ask(agent, seen, mask, rng, names[place] if names else None)

@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from agents.base import Agent, ask
+from agents.base import Agent, ask_all
 from agents.registry import load
 from cheat_env import Rules, RulesError, Tables
 from cheat_env.actions import NUM_ACTIONS
@@ -32,6 +32,8 @@ from cheat_env.state import OVER
 #: Deals played at once; part of what chance the agents meet, so it is no option.
 CHUNK = 128
 OBSERVATIONS, RECORDS = "observations", "records"
+#: No agent is to act: the deal is over.
+NOBODY = -1
 #: A data set is of single deals, of whatever match a game is made.
 SINGLE_DEALS: dict[str, Any] = {"deals": 1, "until": None}
 #: The most deals of a data set: their numbers are drawn from with 32 bits.
@@ -70,7 +72,10 @@ class Played:
         tables.reset(deals=deals, numbers=0)
         taken: list[Columns] = []
         while len(open_ := np.flatnonzero(tables.state["phase"] != OVER)):
-            actions = self._ask(tables, open_, rng)
+            actor = np.full(tables.num_tables, NOBODY)
+            actor[open_] = self._at[tables.seat[open_]]
+            actions = np.zeros(tables.num_tables, np.int64)
+            ask_all(self._agents, actor, tables.observation, tables.action_mask, rng, actions)
             taken.append(
                 {
                     "deal": open_,
@@ -84,19 +89,6 @@ class Played:
             tables.step(actions)
         self.deals, self.state = deals, tables.state.copy()
         self.columns = self._told(taken)
-
-    def _ask(
-        self, tables: Tables, rows: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return the actions (n,) of the agents that are to act in some rows."""
-        actions = np.zeros(tables.num_tables, np.int64)
-        actor = self._at[tables.seat[rows]]
-        for place, agent in enumerate(self._agents):
-            own = rows[actor == place]
-            if len(own):
-                seen, mask = tables.observation[own], tables.action_mask[own]
-                actions[own] = ask(agent, seen, mask, rng)
-        return actions
 
     def _told(self, taken: list[Columns]) -> Columns:
         """Return the decisions by deal, with what became of their deal for the seat."""

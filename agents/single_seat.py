@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Agent, AgentError, ask
+from agents.base import Agent, AgentError, ask_all
 from agents.registry import load
 from cheat_env import RulesError, Tables
 from cheat_env.chance import below, philox
@@ -241,12 +241,8 @@ class SingleSeat:
         """Let the agents act until the learner is to act everywhere, or its match is over."""
         tables, actor = self.tables, self._actor
         while find_actors(tables.state, self.seat, self._agent_at, actor):
-            for place, agent in enumerate(self._agents.values()):
-                rows = np.flatnonzero(actor == place)
-                if len(rows):
-                    seen = tables.observation.take(rows, axis=0)
-                    mask = tables.action_mask.take(rows, axis=0)
-                    self._actions[rows] = ask(agent, seen, mask, rng)
+            seen, mask = tables.observation, tables.action_mask
+            ask_all(list(self._agents.values()), actor, seen, mask, rng, self._actions)
             self._step(self._actions, actor != NOBODY)
         show_ends(tables.state, tables.game, tables.arrays, self.seat, self.illegal)
 

@@ -11,6 +11,9 @@ know).
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cheat_env import actions as act
 from cheat_env import memory, state, values
 from cheat_env.cards import JOKER, SLOTS
@@ -28,7 +31,7 @@ from cheat_env.piles import (
 )
 from cheat_env.state import NO_RANK, Table
 
-__all__ = ("apply", "around", "base_rank", "begin_turn", "legal_actions")
+__all__ = ("apply", "around", "base_rank", "begin_turn", "is_lie", "legal_actions")
 
 # --- What is done ---------------------------------------------------------------------------------
 
@@ -166,12 +169,17 @@ def _challenge(table: Table, options: Options) -> None:
 
 
 @compiled
+def is_lie(cards: NDArray[np.int8], size: int, rank: int) -> bool:
+    """Say whether a group of so many cards holds others than it is claimed as (A11, G4)."""
+    return int(cards[rank]) + int(cards[JOKER]) != size
+
+
+@compiled
 def _turn_up(table: Table, seat: int) -> bool:
     """Show the last group to everybody for a seat; says whether it is a lie (A11, G4)."""
     for slot in range(SLOTS):
         table.turned_up[slot] = table.group[slot]
-    true_cards = int(table.group[int(table.claim)]) + int(table.group[JOKER])
-    lie = true_cards != int(table.group_size)
+    lie = is_lie(table.group, int(table.group_size), int(table.claim))
     memory.note_turned_up(table, seat, lie)
     return lie
 

@@ -231,11 +231,11 @@ def test_what_is_not_legal_does_nothing(tmp_path: Path) -> None:
     async def script(pilot: Pilot[str]) -> None:
         while app.choice.can_play():
             await take_turn(pilot)
-        played = len(app.game.actions)
+        played = len(app.game.env.actions_played)
         await press(pilot, "a", "2", "3", "enter", "h", "p", "n", "w")
         await pilot.click("#move-lay")
         await until_asked(pilot)
-        assert len(app.game.actions) == played
+        assert len(app.game.env.actions_played) == played
 
     play(app, script)
 

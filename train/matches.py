@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Agent
-from agents.base import ask
+from agents.base import ask_all
 from cheat_env import Rules, RulesWarning, Tables
 from cheat_env.compiled import compiled
 from cheat_env.state import OVER, State
@@ -135,12 +135,7 @@ def _play(
     actions = np.zeros(tables.num_tables, np.int64)
     actor = np.zeros(tables.num_tables, np.int64)
     while find_actors(tables.state, agent_at, actor):
-        for place, agent in enumerate(agents):
-            rows = np.flatnonzero(actor == place)
-            if len(rows):
-                seen = tables.observation.take(rows, axis=0)
-                mask = tables.action_mask.take(rows, axis=0)
-                actions[rows] = ask(agent, seen, mask, rng, cell.names[place])
+        ask_all(agents, actor, tables.observation, tables.action_mask, rng, actions, cell.names)
         measures.count(tables.state, tables.game, tables.action_mask, actions)
         tables.step(actions)
 

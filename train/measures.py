@@ -20,6 +20,7 @@ from cheat_env import actions as act
 from cheat_env import values
 from cheat_env.cards import JOKER
 from cheat_env.compiled import compiled
+from cheat_env.engine import is_lie
 from cheat_env.legality import base_rank
 from cheat_env.options import Options
 from cheat_env.state import ANNOUNCE, OVER, State, Table, records
@@ -133,7 +134,7 @@ def _count_claim(table: Table, options: Options, counts: NDArray[np.void], annou
     """Count the claim that the seat to act makes by laying the picked cards."""
     seat, size, rank = int(table.turn), int(table.picked_size), int(table.rank)
     hand = int(table.hand_size[seat])
-    lie = int(table.picked[rank]) + int(table.picked[JOKER]) != size
+    lie = is_lie(table.picked, size, rank)
     own = counts[seat]
     own.claims += 1
     bucket = own.lies_by_size[min(size, CLAIM_SIZES) - 1]
@@ -151,7 +152,7 @@ def _count_claim(table: Table, options: Options, counts: NDArray[np.void], annou
 def _count_answer(table: Table, counts: NDArray[np.void], challenges: bool) -> None:
     """Count what the seat to act makes of its chance to challenge."""
     size, claimant = int(table.group_size), int(table.claimant)
-    lie = int(table.group[int(table.claim)]) + int(table.group[JOKER]) != size
+    lie = is_lie(table.group, size, int(table.claim))
     bucket = counts[int(table.turn)].challenges_by_size[min(size, CLAIM_SIZES) - 1]
     bucket[ASKED] += 1
     if challenges:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Agent, load
+from agents.base import ask_all
 from agents.habits import DRAWS, Habits, act_by_habits
 from agents.registry import HELD_OUT, RULES, HabitAgent
-from cheat_env.observations import layout
 from train.config import Config, ConfigError, Opponents
 
 SELF_PLAY, RANDOM_RULES, FIXED_RULES, AGENTS = range(4)
@@ -153,11 +153,8 @@ class Seating:
         acting = self.agent[everywhere, seat]
         by_habits = others_act & (acting == BY_HABITS)
         act_by_habits(observation, mask, habits, draws, by_habits, actions)
-        for place, agent in enumerate(self.agents):
-            rows = np.flatnonzero(others_act & (acting == place))
-            if len(rows):
-                seen = observation[rows, : layout(agent.observation).size]  # a prefix of `memory`
-                actions[rows] = agent.act(seen, mask[rows], self._rng)
+        actor = np.where(others_act, acting, BY_HABITS)
+        ask_all(self.agents, actor, observation, mask, self._rng, actions)
 
 
 def names_of(opponents: Opponents) -> tuple[str, ...]:

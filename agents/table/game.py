@@ -110,7 +110,6 @@ class Game:
         order = [(self.seat + 1 + place) % self.players for place in range(self.players - 1)]
         self.agents = dict(zip(order, self._others, strict=True)) | {self.seat: self.person}
         self.names = dict(zip(order, self._names, strict=True))
-        self.actions: list[int] = []
         self._ended: State | None = self.env.tables.state.copy() if self._match_over else None
         self._begin_deal()
 
@@ -199,7 +198,6 @@ class Game:
             self.catches.append((catcher, self.claims[-1].seat))
         told = list(heard(before[0], after[0], action, self.deck, self.seat))
         env.step(action)
-        self.actions.append(action)
         if after[0]["phase"] == OVER:
             self._ended = after
             self.save()
@@ -229,11 +227,12 @@ class Game:
 
     def record(self) -> dict[str, Any]:
         """Return the record of this match as far as it was played, whole turns only."""
-        actions = list(self.actions)
         title = f"a person in seat {self.seat} against " + ", ".join(
             f"{self.names[seat]} in seat {seat}" for seat in sorted(self.names)
         )
-        played = records.from_actions(self.variant, self.players, self.seed, actions, self.match)
+        played = records.from_actions(
+            self.variant, self.players, self.seed, self.env.actions_played, self.match
+        )
         return {"title": title} | played
 
     def save(self) -> Path | None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cheat_env import actions as act
-from cheat_env.cards import JOKER, Deck, format_cards
-from cheat_env.engine import base_rank
+from cheat_env.cards import Deck, format_cards
+from cheat_env.engine import base_rank, is_lie
 from cheat_env.state import (
     CLAIM_COUNT,
     CLAIM_OUTCOME,
@@ -93,7 +93,7 @@ def _turned_up(before: Table, after: Table, deck: Deck) -> Iterator[Event]:
 def claimed(before: Table, deck: Deck) -> Claim:
     """Return the claim that the picked cards of a table are about to make, with the truth."""
     rank, cards = int(before["rank"]), before["picked"]
-    lie = int(cards[rank]) + int(cards[JOKER]) != int(before["picked_size"])
+    lie = is_lie(cards, int(before["picked_size"]), rank)
     return Claim(int(before["turn"]), deck[rank], format_cards(cards, deck), lie)
 
 
