@@ -139,6 +139,11 @@ LLM_SETTINGS = ("command", "timeout", "deck")
 _LLM = re.compile(r"llm\b(?!\.)")
 
 
+def is_held_out(name: str) -> bool:
+    """Say whether a name, with habits or not, is that of a player that no training may meet."""
+    return name.partition("(")[0].strip() in HELD_OUT
+
+
 def load(name: str) -> Agent:
     """Return an agent by name, name with habits, or path of a saved model.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from math import inf
 from operator import attrgetter
@@ -12,17 +13,13 @@ from agents.shipped import MOST_LAYERS, MOST_WIDTH
 from cheat_env.observations import MEMORY
 from train.config import MOST_SEED, Config, ConfigError, Opponents
 
-#: The least and the most of every number that stands by itself.
-RANGES = {
-    "learner.total_decisions": (1, 10**15),
-    "learner.tables": (1, 2**20),
+#: The least and the most of a number.
+Ranges = dict[str, tuple[float, float]]
+#: Of what every training by PPO is told, whoever computes it.
+PPO_RANGES: Ranges = {
     "learner.steps": (1, 2**16),
-    "learner.actors": (1, 2**14),
     "learner.learning_rate": (1e-12, 1.0),
-    "learner.final_learning_rate": (0.0, 1.0),
     "learner.entropy": (0.0, 1e6),
-    "learner.final_entropy": (0.0, 1e6),
-    "learner.entropy_until": (0.0, 1.0),
     "learner.clip": (1e-12, 1e6),
     "learner.epochs": (1, 1000),
     "learner.minibatch": (1, 2**30),
@@ -30,12 +27,21 @@ RANGES = {
     "learner.gae_lambda": (0.0, 1.0),
     "learner.value_weight": (0.0, 1e6),
     "learner.max_gradient": (1e-12, 1e12),
+    "evaluation.deals": (1, 10**7),
+    "evaluation.seed": (0, MOST_SEED),
+}
+#: Of every number that stands by itself.
+RANGES: Ranges = PPO_RANGES | {
+    "learner.total_decisions": (1, 10**15),
+    "learner.tables": (1, 2**20),
+    "learner.actors": (1, 2**14),
+    "learner.final_learning_rate": (0.0, 1.0),
+    "learner.final_entropy": (0.0, 1e6),
+    "learner.entropy_until": (0.0, 1.0),
     "learner.threads": (1, 1024),
     "learner.seed": (0, MOST_SEED),
     "opponents.turn": (0.0, inf),
     "opponents.agents_alike": (0.0, 1.0),
-    "evaluation.deals": (1, 10**7),
-    "evaluation.seed": (0, MOST_SEED),
     "evaluation.every": (0, 10**15),
     "evaluation.panel_deals": (1, 10**6),
     "output.checkpoint_minutes": (0.0, 1e6),
@@ -49,17 +55,36 @@ MOST_LETTERS = 100
 
 def check(config: Config) -> None:
     """Raise `ConfigError` for numbers and names that make no sense."""
+    check_keys(config, RANGES)
+    check_hidden(config.learner.hidden)
+    _check_learner(config)
+    _check_opponents(config.opponents)
+    _check_evaluation(config)
+
+
+def check_keys(config: Any, ranges: Ranges) -> None:
+    """Raise `ConfigError` for keys without a value, numbers out of range, and names of no run.
+
+    Args:
+        config: a dataclass of groups, with a `name` and a `game`.
+        ranges: by key, as in "learner.gamma".
+    """
     _refuse_nothing("", config)
-    for key, (least, most) in RANGES.items():
+    for key, (least, most) in ranges.items():
         value = attrgetter(key)(config)
         if not least <= value <= most:  # a number that is none is not within either
             raise ConfigError(f"{key} {value}: must be from {least} to {most}")
     for key, name in (("name", config.name), ("game.variant: name", config.game.name)):
         if Path(name).name != name or "\0" in name or len(name) > MOST_LETTERS:
             raise ConfigError(f"{key} {name!r:.99}: must be the name of a directory, not a path")
-    _check_learner(config)
-    _check_opponents(config.opponents)
-    _check_evaluation(config)
+
+
+def check_hidden(widths: Sequence[int]) -> None:
+    """Raise `ConfigError` for layers that no model file may have."""
+    if not 0 < len(widths) <= MOST_LAYERS or not all(0 < w <= MOST_WIDTH for w in widths):
+        raise ConfigError(
+            f"learner.hidden {list(widths)}: give 1 to {MOST_LAYERS} widths of 1 to {MOST_WIDTH}"
+        )
 
 
 def _refuse_nothing(place: str, group: Any) -> None:
@@ -74,11 +99,6 @@ def _refuse_nothing(place: str, group: Any) -> None:
 
 def _check_learner(config: Config) -> None:
     learner = config.learner
-    widths = learner.hidden
-    if not 0 < len(widths) <= MOST_LAYERS or not all(0 < w <= MOST_WIDTH for w in widths):
-        raise ConfigError(
-            f"learner.hidden {list(widths)}: give 1 to {MOST_LAYERS} widths of 1 to {MOST_WIDTH}"
-        )
     unknown = sorted(set(learner.blind) - set(MEMORY.start))
     if unknown:
         raise ConfigError(f"learner.blind {unknown[0]!r}: must be of {', '.join(MEMORY.start)}")

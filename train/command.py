@@ -6,6 +6,7 @@ from argparse import SUPPRESS
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser
@@ -14,6 +15,7 @@ from train.checks import check, refuse_changes
 from train.config import Config, ConfigError
 from train.jobs import CLUSTER_HELP
 
+C = TypeVar("C", bound=Any)
 #: What is no key of a config.
 OWN_OPTIONS = ("--config", "--resume", "--cluster")
 _HERE = Path(__file__).parent
@@ -69,7 +71,7 @@ def parse(arguments: Sequence[str]) -> tuple[Config, Path | None]:
     A resumed run starts from its own config; what its checkpoint depends on can't be changed.
     Raises `ConfigError`; exits for --help and --print_config.
     """
-    words = [part for word in arguments for part in _split(word)]
+    words = split(arguments)
     for i, word in enumerate(words[:-1]):
         if word == "--config":
             words[i + 1] = str(find_config(words[i + 1]))
@@ -89,23 +91,29 @@ def parse(arguments: Sequence[str]) -> tuple[Config, Path | None]:
 
 def value_of(option: str, words: Sequence[str]) -> str | None:
     """Return what follows an option of a command line, or None where it is not there."""
-    parts = [part for word in words for part in _split(word)]
+    parts = split(words)
     return parts[parts.index(option) + 1] if option in parts[:-1] else None
 
 
-def _split(word: str) -> list[str]:
-    """Return "--config=x" as two words, so that it is found like "--config x"."""
-    name, equals, value = word.partition("=")
-    return [name, value] if equals and name in OWN_OPTIONS else [word]
+def split(words: Sequence[str]) -> list[str]:
+    """Return words with "--config=x" as two, so that it is found like "--config x"."""
+    found: list[str] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        found += [name, value] if equals and name in OWN_OPTIONS else [word]
+    return found
 
 
 def _parse(words: list[str]) -> Config:
-    command = parser()
-    try:
-        found = command.parse_args(words)
-    except ArgumentError as error:
-        raise ConfigError(" ".join(str(error).split())) from None
-    made = command.instantiate(found)
-    config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
+    config = made(Config, parser(), words)
     check(config)
     return config
+
+
+def made(kind: type[C], command: ArgumentParser, words: Sequence[str]) -> C:
+    """Return the config of a kind that words make; raises `ConfigError`."""
+    try:
+        found = command.instantiate(command.parse_args(words))
+    except ArgumentError as error:
+        raise ConfigError(" ".join(str(error).split())) from None
+    return kind(**{field.name: found[field.name] for field in fields(kind)})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from agents import Agent, load
 from agents.base import ask_all
 from agents.habits import DRAWS, Habits, act_by_habits
-from agents.registry import HELD_OUT, RULES, HabitAgent
+from agents.registry import RULES, HabitAgent, is_held_out
 from train.config import Config, ConfigError, Opponents
 
 SELF_PLAY, RANDOM_RULES, FIXED_RULES, AGENTS = range(4)
@@ -33,7 +33,7 @@ def refuse_held_out(config: Config) -> None:
     }
     for key, names in named.items():
         for name in names:
-            if name.partition("(")[0].strip() in HELD_OUT:
+            if is_held_out(name):
                 raise ConfigError(f"{key} {name!r}: held out for evaluation, for no training")
 
 

@@ -5,18 +5,16 @@ Unknown keys, wrong types and numbers that make no sense are refused by name bef
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from operator import attrgetter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from jsonargparse import ArgumentError, ArgumentParser
+from jsonargparse import ArgumentParser
 
-from agents.registry import HELD_OUT
-from agents.shipped import MOST_LAYERS, MOST_WIDTH
-from train.command import find_config
-from train.config import MOST_SEED, ConfigError, Game
+from agents.registry import is_held_out
+from train.checks import PPO_RANGES, check_hidden, check_keys
+from train.command import find_config, made, split
+from train.config import ConfigError, Game
 
 
 @dataclass(frozen=True)
@@ -141,24 +139,12 @@ class Config:
 
 
 #: The least and the most of every number that stands by itself.
-RANGES = {
+RANGES = PPO_RANGES | {
     "learner.total_steps": (1, 10**15),
     "learner.workers": (0, 1024),
     "learner.tables": (1, 2**16),
-    "learner.steps": (1, 2**16),
-    "learner.learning_rate": (1e-12, 1.0),
-    "learner.entropy": (0.0, 1e6),
-    "learner.clip": (1e-12, 1e6),
-    "learner.epochs": (1, 1000),
-    "learner.minibatch": (1, 2**30),
-    "learner.gamma": (0.0, 1.0),
-    "learner.gae_lambda": (0.0, 1.0),
-    "learner.value_weight": (0.0, 1e6),
-    "learner.max_gradient": (1e-12, 1e12),
     "learner.seed": (0, 2**31 - 1),  # RLlib adds the numbers of its workers
     "opponents.share": (0.0, 1.0),
-    "evaluation.deals": (1, 10**7),
-    "evaluation.seed": (0, MOST_SEED),
 }
 
 
@@ -170,47 +156,20 @@ def parse(arguments: Sequence[str]) -> Config:
     parser = ArgumentParser("python -m train.rllib", exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--config", action="config", help="a file of configs/rllib/, or a path")
     parser.add_class_arguments(Config, as_group=False)
-    words = [part for word in arguments for part in _split(word)]
+    words = split(arguments)
     for i, word in enumerate(words[:-1]):
         if word == "--config":
             given = words[i + 1]
             words[i + 1] = str(find_config(given if Path(given).is_file() else f"rllib/{given}"))
-    try:
-        made = parser.instantiate(parser.parse_args(words))
-    except ArgumentError as error:
-        raise ConfigError(" ".join(str(error).split())) from None
-    config = Config(**{name: made[name] for name in Config.__dataclass_fields__})
+    config = made(Config, parser, words)
     _check(config)
     return config
 
 
-def _split(word: str) -> list[str]:
-    """Return "--config=x" as two words."""
-    name, equals, value = word.partition("=")
-    return [name, value] if equals and name == "--config" else [word]
-
-
-def _keys(group: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every key of a config with its value."""
-    for key in fields(group):
-        value = getattr(group, key.name)
-        if is_dataclass(value):
-            yield from _keys(value, f"{place}{key.name}.")
-        else:
-            yield place + key.name, value
-
-
 def _check(config: Config) -> None:
     """Raise `ConfigError` for values that make no sense, `RulesError` for rules."""
-    for key, value in _keys(config):
-        if value is None or (isinstance(value, tuple) and None in value):
-            raise ConfigError(f"{key}: must have a value")
-    for key, (least, most) in RANGES.items():
-        value = attrgetter(key)(config)
-        if not least <= value <= most:
-            raise ConfigError(f"{key} {value}: must be from {least} to {most}")
-    if Path(config.name).name != config.name:
-        raise ConfigError(f"name {config.name!r}: must be the name of a directory, not a path")
+    check_keys(config, RANGES)
+    check_hidden(config.learner.hidden)
     if len(config.game.games()) > 1:
         raise ConfigError("game.num_players, game.variants: must be one game, for one number")
     _check_learner(config.learner)
@@ -218,11 +177,6 @@ def _check(config: Config) -> None:
 
 
 def _check_learner(learner: Learner) -> None:
-    widths = learner.hidden
-    if not 0 < len(widths) <= MOST_LAYERS or not all(0 < w <= MOST_WIDTH for w in widths):
-        raise ConfigError(
-            f"learner.hidden {list(widths)}: give 1 to {MOST_LAYERS} widths of 1 to {MOST_WIDTH}"
-        )
     if learner.minibatch > learner.batch:
         raise ConfigError(
             f"learner.minibatch {learner.minibatch}: an update has {learner.batch} actions"
@@ -231,7 +185,7 @@ def _check_learner(learner: Learner) -> None:
 
 def _check_agents(config: Config) -> None:
     for name in config.opponents.names:
-        if name.partition("(")[0].strip() in HELD_OUT:
+        if is_held_out(name):
             raise ConfigError(f"opponents.names {name!r}: held out for evaluation, for no training")
     if config.opponents.share and not config.opponents.names:
         raise ConfigError("opponents.names []: name at least one agent, or set share to 0")
