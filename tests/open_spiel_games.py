@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from cheat_env import Rules
 from cheat_env.observations import MEMORY, encode
 
 pyspiel = pytest.importorskip("pyspiel")
@@ -22,6 +23,18 @@ SMALL = {"players": 2, "ranks": 3, "copies": 1, "most": 1, "max_plays": 6, "deal
 def load(**parameters: Any) -> Any:
     """Return a game of OpenSpiel."""
     return pyspiel.load_game(NAME, parameters)
+
+
+def small_rules(parameters: dict[str, Any]) -> Rules:
+    """Return the rules of a small game as the solver takes them."""
+    return Rules.load(
+        "english",
+        players=[2, 2],
+        deck=f"A-{parameters['ranks']}",
+        copies=parameters["copies"],
+        cards_per_play=[1, parameters["most"]],
+        max_plays=parameters["max_plays"],
+    )
 
 
 def source(seed: int) -> np.random.Generator:

@@ -23,15 +23,13 @@ from cheat_env import IllegalAction, Rules, RulesError, RulesWarning, Tables, re
 from cheat_env import actions as act
 from cheat_env.dealing import receiver
 from cheat_env.options import MAX_SEATS
-from train.solver import exploitability, solve, uniform
-from train.tree import Tree, write_out
+from train.tree import write_out
 
 pyspiel = pytest.importorskip("pyspiel")
 api_test = pytest.importorskip("open_spiel.integration_tests.api_test")
 playthroughs = pytest.importorskip("open_spiel.python.algorithms.generate_playthrough")
 
-from open_spiel_games import SMALL, at_random, deal, load, source  # noqa: E402
-from test_exact_openspiel import compare, openspiel, policies  # noqa: E402
+from open_spiel_games import SMALL, at_random, deal, load, small_rules, source  # noqa: E402
 
 from cheat_env.open_spiel import NAME, PARAMETERS  # noqa: E402
 
@@ -261,91 +259,6 @@ def test_hands_with_quads_are_dealt_anew() -> None:
         while state.is_chance_node():
             state.apply_action(at_random(state, rng))
         assert not (state.table["hand"][:, :3] == 2).any()
-
-
-# --- Exploitability -------------------------------------------------------------------------------
-
-
-def small_rules(parameters: dict[str, Any]) -> Rules:
-    """Return the rules of a small game as the solver takes them."""
-    return Rules.load(
-        "english",
-        players=[2, 2],
-        deck=f"A-{parameters['ranks']}",
-        copies=parameters["copies"],
-        cards_per_play=[1, parameters["most"]],
-        max_plays=parameters["max_plays"],
-    )
-
-
-def places(tree: Tree, game: Any) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the first sequence of each information state of the solver by OpenSpiel's string.
-
-    Both games are walked side by side; each string must go with one information state.
-    """
-    found: tuple[dict[str, int], dict[str, int]] = ({}, {})
-    children = {
-        (int(row["parent"]), int(row["action"])): node
-        for node, row in enumerate(tree.nodes)
-        if row["depth"]
-    }
-
-    def walk(state: Any, node: int) -> None:
-        row = tree.nodes[node]
-        if state.is_terminal():
-            assert row["choices"] == 0
-            assert state.returns() == [row["payoff"], -row["payoff"]]
-            return
-        legal, seat = state.legal_actions(), state.current_player()
-        assert (len(legal), seat) == (row["choices"], row["actor"])
-        if len(legal) > 1:
-            first = int(tree.sequences[seat][children[node, legal[0]]])
-            told = state.information_state_string()
-            assert found[seat].setdefault(told, first) == first
-        for action in legal:
-            walk(state.child(action), children[node, action])
-
-    for node in range(len(tree.roots)):
-        state = game.new_initial_state()
-        deal(state, tree.roots["hand"][node], 1)
-        walk(state, node)
-    for seat, own in zip(tree.game.seats, found, strict=True):
-        assert len(set(own.values())) == len(own) == len(seat.parent)
-    return found
-
-
-def check_exploitability(parameters: dict[str, Any], policies_tried: int) -> None:
-    """Check values and exploitabilities of uniform, random and solved play, to 1e-9."""
-    tree, game, rng = write_out(small_rules(parameters)), load(**parameters), source(11)
-    found = places(tree, game)
-    played = [uniform(tree.game), solve(tree.game, 50)]
-    for _ in range(policies_tried):
-        first, second = (np.ones(int(seat.start[-1])) for seat in tree.game.seats)
-        for seat, policy in zip(tree.game.seats, (first, second), strict=True):
-            for start, end in itertools.pairwise(seat.start):
-                policy[start:end] = rng.dirichlet(np.ones(end - start))
-        played.append((first, second))
-    for policy in played:
-        compare(game, tree.game, found, policy)
-
-
-def test_exploitability_is_the_solvers() -> None:
-    """OpenSpiel walks the whole game, and finds what `train.exact` tells."""
-    check_exploitability(SMALL | {"max_plays": 5}, 2)
-
-
-@pytest.mark.slow
-def test_exploitability_of_a_larger_game_is_the_solvers() -> None:
-    """The same with two cards of each rank, 23,571 nodes."""
-    check_exploitability(SMALL | {"copies": 2, "max_plays": 5}, 1)
-
-
-def test_the_lot_changes_no_exploitability() -> None:
-    """A dealer by lot lets every seat lead as often: half of NashConv is the same."""
-    by_lot = load(**{name: value for name, value in SMALL.items() if name != "dealer"})
-    game = write_out(small_rules(SMALL)).game
-    theirs = openspiel.exploitability(by_lot, policies.UniformRandomPolicy(by_lot))
-    assert theirs == pytest.approx(exploitability(game, uniform(game)), abs=1e-9)
 
 
 # --- Parameters -----------------------------------------------------------------------------------

@@ -1,149 +1,34 @@
-"""A person at the table: whole games by keys and mouse, records, words."""
+"""A person at the table: whole games by keys and mouse, and their records."""
 
 from __future__ import annotations
 
-import asyncio
-import string
-import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import yaml
 
-from agents import __main__ as cli
-from agents.table.choice import MOVES, Choice
 from agents.table.game import Game
-from agents.table.speech import LANGUAGES, WORDS, Speech
 from cheat_env import records
-from cheat_env.cards import RANKS, SLOTS
 from cheat_env.state import CLAIM_OUTCOME, LIE, OVER
 
 pytest.importorskip("textual")
 
+from at_the_table import (
+    OPPONENTS,
+    can,
+    chips,
+    nothing_cut_off,
+    play,
+    play_unseen,
+    press,
+    table,
+    take_turn,
+    text,
+    to_the_end,
+    until_asked,
+)
 from textual.pilot import Pilot
-from textual.widgets import Static
 
-from agents.table.app import Chip, TableApp
-from agents.table.command import MISSING
-
-SIZE = (80, 24)
-OPPONENTS = ["honest", "counter", "bluffer"]
-
-
-def table(
-    directory: Path, variant: Any = "russian", language: str = "en", **settings: Any
-) -> TableApp:
-    """Return a table with the cards of a seed, that does not wait between moves."""
-    settings = {"opponents": OPPONENTS, "seed": 5, "directory": directory} | settings
-    return TableApp(Game(variant, **settings), Speech(language), pause=0)
-
-
-def play(app: TableApp, script: Callable[[Pilot[str]], Awaitable[None]], size: Any = SIZE) -> None:
-    """Run a script at a table that nobody sees."""
-
-    async def run() -> None:
-        async with app.run_test(size=size) as pilot:
-            await until_asked(pilot)
-            await script(pilot)
-
-    asyncio.run(run())
-
-
-async def until_asked(pilot: Pilot[str]) -> None:
-    """Wait until the person is asked or the deal is over, and the screen shows it."""
-    app = pilot.app
-    await app.workers.wait_for_complete()
-    await pilot.pause()
-
-
-def chips(app: TableApp, kind: str) -> list[Chip]:
-    """Return the chips of a kind that may be pressed."""
-    return [
-        chip for chip in app.query(Chip) if chip.kind == kind and chip.display and not chip.disabled
-    ]
-
-
-def text(app: TableApp, name: str) -> str:
-    """Return what a part of the screen says."""
-    return str(app.query_one(f"#{name}", Static).content)
-
-
-def can(app: TableApp, move: str) -> bool:
-    """Say whether a button may be pressed."""
-    return move in {chip.value for chip in chips(app, "move")}
-
-
-async def press(pilot: Pilot[str], *keys: str) -> None:
-    """Press keys, and wait for what they lead to."""
-    await pilot.press(*keys)
-    await until_asked(pilot)
-
-
-async def take_turn(pilot: Pilot[str]) -> None:
-    """Take one turn by keys: challenge the fourth claim that may be, else lay one card."""
-    app = pilot.app
-    app.turns = getattr(app, "turns", 0) + 1
-    discards = chips(app, "rank") if app.choice.discards else []
-    if discards:
-        await press(pilot, discards[0].key)
-    elif can(app, "challenge") and (app.turns % 4 == 0 or not app.choice.can_play()):
-        await press(pilot, "c" if app.turns % 4 == 0 or not can(app, "accept") else "t")
-    else:
-        await press(pilot, *(["right"] if app.choice.claims else []), chips(app, "card")[0].key)
-        assert can(app, "lay")
-        await press(pilot, "enter")
-
-
-async def to_the_end(pilot: Pilot[str]) -> None:
-    """Play a deal to its end."""
-    for _ in range(500):
-        if pilot.app.game.over:
-            return
-        await take_turn(pilot)
-    raise AssertionError("the deal has no end")
-
-
-def play_unseen(game: Game) -> None:
-    """Play a deal to its end without a screen, in the same way."""
-    turns = 0
-    while not game.over:
-        if game.asked:
-            choice, turns = Choice(game.seen(), game.mask()), turns + 1
-            game.person.choose(_turn(choice, turns))
-        game.step()
-
-
-def _turn(choice: Choice, turns: int) -> list[int]:
-    if choice.discards:
-        return choice.discard(choice.discards[0])
-    if choice.can("challenge") and (turns % 4 == 0 or not choice.can_play()):
-        lets = turns % 4 and choice.can("accept")
-        return [MOVES["accept" if lets else "challenge"]]
-    choice.turn_claim(1)
-    slot = next(slot for slot in range(SLOTS) if choice.can_pick(slot))
-    choice.picked[slot] += 1
-    return choice.play()
-
-
-def nothing_cut_off(app: TableApp) -> None:
-    """Assert that every part of the screen lies within it, above the next one, and shows all."""
-    bottom = 0
-    for part in app.screen.children:
-        if not part.display or part.region.height == 0:
-            continue
-        assert part.region.y >= bottom, part
-        bottom = part.region.bottom
-        assert part.region.right <= app.size.width, part
-    assert bottom <= app.size.height
-    for chip in app.query(Chip):
-        if chip.display:
-            assert len(str(chip.content)) <= chip.content_size.width, chip.content
-    for seat in app.query("#seats Static"):
-        assert seat.region.height >= 1
-
+from agents.table.app import TableApp
 
 # --- Whole games ----------------------------------------------------------------------------------
 
@@ -356,112 +241,3 @@ def test_a_seed_seats_and_deals_the_same(tmp_path: Path) -> None:
     again = [Game("russian", OPPONENTS, seed=seed, directory=tmp_path).seat for seed in range(20)]
     assert seats == again
     assert set(seats) == set(range(4))
-
-
-# --- Words ----------------------------------------------------------------------------------------
-
-
-def placeholders(value: Any) -> Any:
-    """Return the names of the places in a word, by form where it has some."""
-    if isinstance(value, dict):
-        return {form: placeholders(word) for form, word in value.items()}
-    return {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_languages_have_the_same_words(language: str) -> None:
-    """Each has the same keys, in the same order, with the same places; cards and keys are free."""
-    found, english = (
-        yaml.safe_load((WORDS / f"{name}.yaml").read_text("utf-8")) for name in (language, "en")
-    )
-    assert list(found) == list(english)
-    free = ("faces", "keyboard")
-    assert {key: placeholders(word) for key, word in found.items() if key not in free} == {
-        key: placeholders(word) for key, word in english.items() if key not in free
-    }
-    faces = [found["faces"].get(rank, rank) for rank in (*RANKS, "Jo")]
-    assert len(set(faces)) == len(faces)
-    assert {path.stem for path in WORDS.iterdir()} == set(LANGUAGES)
-
-
-@pytest.mark.parametrize(
-    ("language", "size"),
-    [
-        *[(language, size) for language in LANGUAGES for size in ((80, 24), (45, 24))],
-        *[("fr", (45, 40)), ("ru", (120, 50))],
-    ],
-)
-def test_nothing_is_cut_off(language: str, size: tuple[int, int], tmp_path: Path) -> None:
-    """On a terminal and on a narrow page everything is to be seen, at eight seats too."""
-    app = table(tmp_path, "marquoir", language, opponents=["honest"] * 7)
-
-    async def script(pilot: Pilot[str]) -> None:
-        for _ in range(3):
-            nothing_cut_off(app)
-            await take_turn(pilot)
-
-    play(app, script, size)
-
-
-def test_keys_of_the_language_pick_its_cards(tmp_path: Path) -> None:
-    """A card's key is the letter on it, whatever keyboard that is."""
-    for language, letter, name in (("fr", "v", "J"), ("ru", "в", "J"), ("en", "j", "J")):
-        app = table(tmp_path, language=language, seat=0, seed=0)
-
-        async def script(pilot: Pilot[str], letter: str = letter, name: str = name) -> None:
-            slot = pilot.app.game.deck.index(name)
-            assert pilot.app.choice.can_pick(slot)
-            await pilot.press(letter)
-            assert pilot.app.choice.picked[slot] == 1
-
-        play(app, script)
-
-
-# --- The command ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--variant", "poker"], "poker"),
-        (["--variant", "{"], "is no name and no mapping"),
-        (["--opponents", "nobody"], "agent 'nobody'"),
-        (["--opponents", "honest", "honest", "--players", "6"], "--opponents: 2 given"),
-        (["--seat", "9"], "--seat 9: must be from 0 to 3"),
-        (["--seed", "-1"], "seed"),
-        (["--port", "0"], "--port 0"),
-        (["--pause", "-1"], "--pause -1"),
-    ],
-)
-def test_bad_input_is_one_line(
-    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It names what is wrong and ends with 2, before anything is on the screen."""
-    assert cli.main(["play", "--records", str(tmp_path / "games"), *arguments]) == 2
-    said = capsys.readouterr().err
-    assert told in said and said.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_missing_library_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without textual the extra that brings it is told."""
-    monkeypatch.setitem(sys.modules, "textual_serve.server", None)
-    assert cli.main(["play", "--records", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == f"error: {MISSING}\n"
-
-
-def test_an_agent_that_fails_ends_the_table_in_words(tmp_path: Path) -> None:
-    """The app returns why it stopped, instead of a traceback."""
-    app = table(tmp_path, seat=0)
-
-    class Lost:
-        name, observation = "lost", "table"
-
-        def act(self, observation: Any, action_mask: Any, rng: Any) -> Any:
-            return np.array([99])
-
-    app.game.agents[1] = Lost()
-    play(app, take_turn)
-    assert "agent lost: action 99 is illegal" in str(app.return_value)

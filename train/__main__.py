@@ -10,9 +10,9 @@ from pathlib import Path
 from agents import AgentError, load
 from cheat_env import RulesError
 from train.command import parse, value_of
-from train.config import FAILED, INTERRUPTED, Config, ConfigError, fail
+from train.config import FAILED, INTERRUPTED, ConfigError, fail
 from train.opponents import refuse_held_out
-from train.run import Run
+from train.run import Run, free_name
 from train.tables import wide_console
 
 
@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = list(sys.argv[1:] if arguments is None else arguments)
         config, resume = parse(words)
         if resume is None and not config.name:
-            config = replace(config, name=_free_name(config))
+            own = free_name(Path(config.output.directory), config.game.name)
+            config = replace(config, name=own)
         refuse_held_out(config)
         for name in (*config.evaluation.against, *config.evaluation.panel):
             load(name)
@@ -44,12 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}; go on with: --resume {run.directory}", file=sys.stderr)
         return FAILED
     return 0
-
-
-def _free_name(config: Config) -> str:
-    """Return the variant's name, with a number where a run has it already."""
-    names = [config.game.name, *(f"{config.game.name}-{i}" for i in range(2, 10_000))]
-    return next(n for n in names if not (Path(config.output.directory) / n).exists())
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from train import evaluate, tables
 from train.config import FAILED, INTERRUPTED, ConfigError, fail
 from train.results import versions
 from train.rllib_config import Config, parse
-from train.run import Interrupt
+from train.run import Interrupt, free_name
 
 try:
     import ray
@@ -327,12 +327,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def with_a_name(config: Config) -> Config:
     """Return the config with a name that no run has; raises `ConfigError` where one is given."""
-    own = config.directory.name
-    names = [own] if config.name else [own, *(f"{own}-{i}" for i in range(2, 10_000))]
-    for named in (replace(config, name=name) for name in names):
-        if not named.directory.exists():
-            return named
-    raise ConfigError(f"name {own!r}: {config.directory} exists; give another --name")
+    own = config.directory
+    if not config.name:
+        return replace(config, name=free_name(own.parent, own.name))
+    if own.exists():
+        raise ConfigError(f"name {own.name!r}: {own} exists; give another --name")
+    return config
 
 
 if __name__ == "__main__":

@@ -289,6 +289,12 @@ def _most_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
 
+def free_name(directory: Path, name: str) -> str:
+    """Return a name, with a number where a run in the directory has it already."""
+    names = [name, *(f"{name}-{i}" for i in range(2, 10_000))]
+    return next(n for n in names if not (directory / n).exists())
+
+
 def _passed(before: int, after: int, every: int) -> bool:
     """Say whether a count came past a multiple of `every`; 0 has none."""
     return every > 0 and after // every > before // every
