@@ -190,7 +190,7 @@ def _played(replay: Replay, number: int, text: str, seat: int | None) -> Iterato
         raise RecordError(f"move {number} ({text}): expected a legal move, found {refused}")
     heard = _heard(replay.state, text, replay.deck, seat)
     happened = event(before, replay.state, replay.deck)
-    yield from (line for line in (heard, happened) if line)
+    yield from (line for line in (heard and f"seat {heard}", happened) if line)
 
 
 def _heard(after: State, text: str, deck: Deck, seat: int | None) -> str:

@@ -51,10 +51,10 @@ def test_a_quad_that_is_kept_makes_no_scene_for_the_others() -> None:
     open_hands = list(scenes(Replay(QUAD | {"moves": MOVES})))
     assert len(open_hands) == len(seen) + 1
     assert [words for one in seen for words in one.words] == [
-        "1 lays 1 as 9",
-        "2 challenges",
+        "seat 1 lays 1 as 9",
+        "seat 2 challenges",
         "seat 1 claimed 1 x 9: lie, challenged by seat 2 [J]; seat 1 takes 2 cards",
-        "2 lays 1 as K",
+        "seat 2 lays 1 as K",
     ]
     assert "quads" not in " ".join(one.text for one in seen)
 
@@ -62,7 +62,9 @@ def test_a_quad_that_is_kept_makes_no_scene_for_the_others() -> None:
 def test_the_mover_sees_its_own_cards() -> None:
     """A move is told in the record's words to who made it, and to everybody with open hands."""
     for seat in (None, 1):
-        assert list(scenes(Replay(QUAD | {"moves": MOVES[:1]}), seat))[1].words == (MOVES[0],)
+        assert list(scenes(Replay(QUAD | {"moves": MOVES[:1]}), seat))[1].words == (
+            f"seat {MOVES[0]}",
+        )
 
 
 def test_the_next_deal_is_a_scene() -> None:

@@ -29,6 +29,7 @@ from at_the_table import (
 from textual.pilot import Pilot
 
 from agents.table.app import TableApp
+from agents.table.heard import Event
 
 # --- Whole games ----------------------------------------------------------------------------------
 
@@ -164,6 +165,28 @@ def test_a_quad_is_discarded_or_kept(tmp_path: Path) -> None:
             assert int(app.game.seen().hand.sum()) == held - 4 * gone
 
         play(app, script)
+
+
+def test_what_another_is_asked_in_private_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K1: the screen stands still while another seat is asked about its complete sets."""
+    app = table(tmp_path, seed=13)
+    draw, step = app.draw, app.game.step
+    private = []
+
+    def drawn() -> None:
+        assert not app.game.private
+        draw()
+
+    def stepped() -> list[Event]:
+        private.append(app.game.private)
+        return step()
+
+    monkeypatch.setattr(app, "draw", drawn)
+    monkeypatch.setattr(app.game, "step", stepped)
+    play(app, to_the_end)
+    assert any(private)
 
 
 # --- The end --------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def test_the_command_steps_through_a_record(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n\n\n\n\n"))
     assert cli.main(["watch", str(record), "--seat", "0"]) == 0
     told = capsys.readouterr().out
-    assert "-- 1 lays 1 as 9" in told
+    assert "-- seat 1 lays 1 as 9" in told
     assert "9 10" in told
     assert "8 8 8" not in told and "keeps" not in told and "quads" not in told
 

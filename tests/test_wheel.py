@@ -32,17 +32,30 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a wheel of what git knows and install it alone; returns where."""
     place = tmp_path_factory.mktemp("wheel")
     source, target = place / "source", place / "installed"
-    listed = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
-    found = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True)
-    for name in filter(None, found.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
+    for name in _known():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((ROOT / name).read_bytes())
     pip = [sys.executable, "-m", "pip", "--quiet"]
     subprocess.run([*pip, "wheel", "--no-deps", "-w", str(place), str(source)], check=True)
     (wheel,) = place.glob("*.whl")
     subprocess.run([*pip, "install", "--no-deps", "--target", str(target), str(wheel)], check=True)
     return target
+
+
+def _known() -> list[str]:
+    """Return the files that git knows, or would."""
+    listed = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
+    found = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True)
+    return [name for name in found.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.slow
+def test_no_file_of_a_package_is_left_out(installed: Path) -> None:
+    """Code, variants, words, pages and models."""
+    packages = ("cheat_env/", "agents/", "train/")
+    missing = [name for name in _known() if name.startswith(packages)]
+    missing = [name for name in missing if not (installed / name).is_file()]
+    assert not missing
 
 
 @pytest.mark.slow

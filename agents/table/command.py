@@ -15,6 +15,8 @@ from agents.table.speech import LANGUAGES, Speech
 
 MISSING = "playing needs textual and textual-serve: pip install 'cheat-env[play]'"
 PORTS = 65_535
+#: The page around the table in a browser: textual-serve's own asks another host for its font.
+PAGE = Path(__file__).with_name("page")
 
 
 def add_command(commands: Any) -> None:
@@ -58,7 +60,8 @@ def run(options: argparse.Namespace) -> str:
             raise TableError(MISSING) from None
         raise
     if options.web:
-        Server(_command(options), options.host, options.port, title="Cheat").serve()
+        where = (options.host, options.port)
+        Server(_command(options), *where, title="Cheat", templates_path=PAGE).serve()
         return ""
     app = TableApp(game, Speech(options.language), options.pause)
     stopped = app.run() or app.not_kept
