@@ -9,6 +9,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["NUMBA_NUM_THREADS"] = "1"
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ import numpy as np
 import pytest
 
 from cheat_env import Rules, Tables, variants
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 RECORDS = TESTS / "records"

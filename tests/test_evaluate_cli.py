@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -257,12 +258,16 @@ def test_another_model_is_another_request(tmp_path: Path) -> None:
     assert prints[0] == prints[2] != prints[1]
 
 
-def test_ctrl_c_ends_the_workers_too(tmp_path: Path) -> None:
-    """From the keyboard every process gets it: exit 130, no traceback, and no process stays."""
+def _killed(how: signal.Signals, out: Path) -> subprocess.CompletedProcess[str]:
+    """Evaluate with two workers and send a signal once both have played; returns what was said.
+
+    From the keyboard every process of the session gets it; else the one that started the others.
+    Fails where a process stays.
+    """
     code = "import sys; from train import evaluate, jobs; jobs.ALONE_SECONDS = 0;"
     code += " sys.exit(evaluate.main())"
     command = [sys.executable, "-c", code, "--variant", "english", "--agents", "counter"]
-    command += ["--against", "random", "--deals", "50000", "--workers", "2", "--out", str(tmp_path)]
+    command += ["--against", "random", "--deals", "50000", "--workers", "2", "--out", str(out)]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -272,23 +277,39 @@ def test_ctrl_c_ends_the_workers_too(tmp_path: Path) -> None:
         start_new_session=True,
     )
     try:
-        partial = tmp_path / "partial.jsonl"
+        partial = out / "partial.jsonl"
         while process.poll() is None and (
             not partial.exists() or partial.read_bytes().count(b"\n") < 2
         ):
             time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGINT)
-        out, said = process.communicate(timeout=60)
+        if how == signal.SIGINT:
+            os.killpg(process.pid, how)
+        else:
+            process.send_signal(how)
+        said = process.communicate(timeout=60)
+        deadline = time.monotonic() + 20
+        with pytest.raises(ProcessLookupError):
+            while time.monotonic() < deadline:  # until init has buried them too
+                os.killpg(process.pid, 0)
+                time.sleep(0.1)
     finally:
-        process.kill()
-    assert process.returncode == 130
-    assert "the same command goes on" in out
-    assert said == ""
-    deadline = time.monotonic() + 20
-    with pytest.raises(ProcessLookupError):
-        while time.monotonic() < deadline:  # until init has buried them too
-            os.killpg(process.pid, 0)
-            time.sleep(0.1)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(command, process.returncode, *said)
+
+
+def test_ctrl_c_ends_the_workers_too(tmp_path: Path) -> None:
+    """Exit 130, no traceback, and no process stays."""
+    ended = _killed(signal.SIGINT, tmp_path)
+    assert ended.returncode == 130
+    assert "the same command goes on" in ended.stdout
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_end_with_what_started_them(how: signal.Signals, tmp_path: Path) -> None:
+    """No process stays when the first one is killed."""
+    assert _killed(how, tmp_path).returncode == -how
 
 
 # --- Bad input ------------------------------------------------------------------------------------

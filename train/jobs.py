@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -92,7 +93,8 @@ def _play_by_workers(
 ) -> Iterator[tuple[Job, Result]]:
     """Play jobs in worker processes, spawned: forks of a process with threads can hang."""
     others = set(multiprocessing.active_children())
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    spawn = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers, spawn, initializer=_end_with_parent)
     try:
         with _interrupts_held():  # Ctrl-C is for this process: it ends the workers
             playing = {
@@ -107,6 +109,18 @@ def _play_by_workers(
         raise
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let this worker end with the process that started it, however that one ends."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def play_elsewhere(cell: Cell, sources: Mapping[str, str], chunk: int) -> Result:
