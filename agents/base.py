@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from cheat_env.actions import NUM_ACTIONS
 from cheat_env.observations import layout
 from cheat_env.tables import IllegalAction
+
+#: No agent is to act at a table: its deal is over, or another is asked.
+NOBODY = -1
+#: Rule options that make single deals of whatever match a game is made.
+SINGLE_DEALS: dict[str, Any] = {"deals": 1, "until": None}
 
 
 class AgentError(ValueError):

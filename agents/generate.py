@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from agents.base import Agent, ask_all
+from agents.base import NOBODY, SINGLE_DEALS, Agent, ask_all
 from agents.registry import load
 from cheat_env import Rules, RulesError, Tables
 from cheat_env.actions import NUM_ACTIONS
@@ -32,10 +32,6 @@ from cheat_env.state import OVER
 #: Deals played at once; part of what chance the agents meet, so it is no option.
 CHUNK = 128
 OBSERVATIONS, RECORDS = "observations", "records"
-#: No agent is to act: the deal is over.
-NOBODY = -1
-#: A data set is of single deals, of whatever match a game is made.
-SINGLE_DEALS: dict[str, Any] = {"deals": 1, "until": None}
 #: The most deals of a data set: their numbers are drawn from with 32 bits.
 MOST_DEALS = 2**32
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode

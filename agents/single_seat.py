@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Agent, AgentError, ask_all
+from agents.base import NOBODY, Agent, AgentError, ask_all
 from agents.registry import load
 from cheat_env import RulesError, Tables
 from cheat_env.chance import below, philox
@@ -25,8 +25,6 @@ from cheat_env.render import ansi
 from cheat_env.state import OVER, State
 from cheat_env.tables import Arrays, Game, observe_table, start_tables, step_tables
 
-#: No agent is to act: the learner is, or the match is over.
-NOBODY = -1
 #: Counter of the lots for the learner's seats, beside that of the first dealers (see `chance`).
 SEATS = np.uint64(1)
 Mask = NDArray[np.bool_]

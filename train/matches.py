@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Agent
-from agents.base import ask_all
+from agents.base import NOBODY, SINGLE_DEALS, ask_all
 from cheat_env import Rules, RulesWarning, Tables
 from cheat_env.compiled import compiled
 from cheat_env.state import OVER, State
@@ -26,10 +26,6 @@ from train.measures import Measures
 
 #: Deals played at once; part of what chance the agents meet, so it is no option.
 CHUNK = 128
-#: Evaluation plays single deals, of whatever match a game is made.
-SINGLE_DEALS = {"deals": 1, "until": None}
-#: Nobody is to act where the deal is over.
-NOBODY = -1
 
 #: What a chunk or a whole cell came to, made of what JSON knows.
 Result = dict[str, Any]
