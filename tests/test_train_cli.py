@@ -153,7 +153,7 @@ def test_every_config_parses(path: Path) -> None:
     for name in (*config.evaluation.against, *config.opponents.fixed):
         load(name)
     if path.stem != "smoke":
-        assert config.game.name == path.stem.removesuffix("-long")
+        assert config.game.name == path.stem.partition("-")[0]
 
 
 def test_configs_are_found_as_given_and_then_in_configs(
