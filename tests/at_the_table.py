@@ -23,6 +23,8 @@ from agents.table.app import Chip, TableApp
 
 SIZE = (80, 24)
 OPPONENTS = ["honest", "counter", "bluffer"]
+#: Games with the seeds of short deals.
+SHORT = [("english", 14), ("marquoir", 15), ("russian", 13)]
 
 
 def table(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import shutil
 import subprocess
 import tempfile
@@ -26,15 +25,12 @@ PATIENCE = 60.0
 CODES = {"Enter": 13, "ArrowLeft": 37, "ArrowRight": 39, "End": 35, "Home": 36}
 
 
-def wait_for(found: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-    """Return the first thing found that is true; fails after a time."""
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        thing = found()
-        if thing:
-            return thing
+def wait_for(true: Callable[[], Any], what: str) -> None:
+    """Wait until something is true; fails after a time."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, f"{what}: not after {PATIENCE} s"
         time.sleep(0.05)
-    raise AssertionError(f"{what}: not after {patience} s")
 
 
 class Browser:
@@ -63,8 +59,8 @@ class Browser:
         wait_for(lambda: told.exists() and told.read_text().count("\n"), "the browser")
         self._loop.run_until_complete(self._connect(int(told.read_text().split()[0])))
         width, height = self._size
-        phone = {"deviceScaleFactor": 1, "mobile": False}
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, **phone)
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.send("Emulation.setDeviceMetricsOverride", **screen)
         self.send("Emulation.setFocusEmulationEnabled", enabled=True)
         for domain in ("Page", "Runtime"):
             self.send(f"{domain}.enable")
@@ -114,13 +110,3 @@ class Browser:
         for kind in ("rawKeyDown", "char", "keyUp") if len(key) == 1 else ("rawKeyDown", "keyUp"):
             told = {"text": key} if kind == "char" else {"windowsVirtualKeyCode": code}
             self.send("Input.dispatchKeyEvent", type=kind, key=key, **told)
-
-    def click(self, x: float, y: float) -> None:
-        """Press the mouse at a place of the page, in pixels."""
-        for kind in ("mousePressed", "mouseReleased"):
-            told = {"x": x, "y": y, "button": "left", "clickCount": 1}
-            self.send("Input.dispatchMouseEvent", type=kind, **told)
-
-    def picture(self) -> bytes:
-        """Return what is to be seen, as a PNG."""
-        return base64.b64decode(self.send("Page.captureScreenshot")["data"])

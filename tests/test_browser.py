@@ -8,19 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from at_the_table import OPPONENTS, SHORT
 from browser import Browser, wait_for
 
 from agents.watch import page, played
 from cheat_env import records
 from cheat_env.records import Replay
 
-GAMES = [("english", 14), ("marquoir", 15), ("russian", 13)]  # short ones
 #: Widths and heights in pixels: a desk's and a telephone's.
 SIZES = [(1024, 768), (390, 780)]
-OPPONENTS = ["honest", "counter", "bluffer"]
 
 
-@pytest.mark.parametrize(("variant", "seed"), GAMES)
+@pytest.mark.parametrize(("variant", "seed"), SHORT)
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_a_page_replays_a_game_to_its_end(
     variant: str, seed: int, width: int, height: int, tmp_path: Path
@@ -50,7 +49,7 @@ def test_a_page_replays_a_game_to_its_end(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("variant", "seed"), GAMES)
+@pytest.mark.parametrize(("variant", "seed"), SHORT)
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_a_deal_is_played_to_its_end_in_a_browser(
     variant: str, seed: int, width: int, height: int, tmp_path: Path
@@ -64,7 +63,7 @@ def test_a_deal_is_played_to_its_end_in_a_browser(
     command += ["--pause", "0", "--records", str(tmp_path)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "the server")
+        wait_for(lambda: _listens(port), "the server")
         with Browser(f"http://127.0.0.1:{port}", width, height) as browser:
             drawn = "document.body.classList.contains('-first-byte')"
             wait_for(lambda: browser.value(drawn), "the table")
@@ -75,6 +74,11 @@ def test_a_deal_is_played_to_its_end_in_a_browser(
         server.wait()
     for path in tmp_path.iterdir():
         assert not [fault for _, found in records.load(path).play() for fault in found]
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as caller:
+        return caller.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _press_on(browser: Browser, kept: Path) -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("textual")
 
 from at_the_table import (
     OPPONENTS,
+    SHORT,
     can,
     chips,
     nothing_cut_off,
@@ -34,10 +35,10 @@ from agents.table.heard import Event
 # --- Whole games ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("variant", "seed"), [("english", 14), ("marquoir", 15), ("russian", 13)])
+@pytest.mark.parametrize(("variant", "seed"), SHORT)
 def test_a_deal_is_played_to_its_end_by_keys(variant: str, seed: int, tmp_path: Path) -> None:
     """The result and the lies are told, the next deal begins, and the record replays."""
-    app = table(tmp_path, variant, seed=seed)  # short deals
+    app = table(tmp_path, variant, seed=seed)
 
     async def script(pilot: Pilot[str]) -> None:
         nothing_cut_off(app)
