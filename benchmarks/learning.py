@@ -48,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--parts", nargs="+", choices=tuple(PARTS), default=list(PARTS))
     parser.add_argument("--deals", type=int, default=250, help="of each evaluation")
+    parser.add_argument("--threads", type=int, default=2, help="of each training")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args(arguments)
     found = {
@@ -70,6 +71,7 @@ def _trained(options: argparse.Namespace, part: str, seed: int) -> Path:
             *(begun or ["--config", options.config, "--name", name, *PARTS[part]]),
             f"--learner.total_decisions={options.decisions}",
             f"--learner.seed={seed}",
+            f"--learner.threads={options.threads}",
             f"--output.directory={options.out}",
             f"--evaluation.deals={options.deals}",
             f"--evaluation.against=[{', '.join(AGAINST)}]",
