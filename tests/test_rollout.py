@@ -172,6 +172,25 @@ def test_a_rollout_counts_what_the_learner_won() -> None:
     assert wins > 0
 
 
+def test_a_rollout_counts_what_a_guest_won() -> None:
+    """Where one other sits among learners, its deals count, and won where it is paid."""
+    tables, rng = Tables("english", 4, 16, seed=2), np.random.default_rng(0)
+    rest = {"random_rules": 0.0, "fixed_rules": 0.0, "agent_share": 1.0, "agents": ("honest",)}
+    seating = Seating(Opponents(**rest, guests=1.0), 16, 4, rng)
+    rollout = Rollout(0, [Room(tables, seating)], 1, rng)
+    networks = Networks(new_model("memory", (8,), 0).policy, None, threads=1, bfloat16=False)
+    wins = 0
+    for _ in range(900):
+        guest = ~seating.learner
+        _, played = rollout.collect(networks, 1.0, 1.0, 0.0)
+        ended = rollout.terminated[0]
+        paid = rollout.reward[0, :, :4][ended][guest[ended]]
+        record = dict(zip(seating.names, zip(played.against, played.won, strict=True), strict=True))
+        assert record["guests"] == (ended.sum(), (paid > 0).sum())
+        wins += record["guests"][1]
+    assert wins > 0
+
+
 def test_a_truncated_deal_is_over_where_the_config_says_so() -> None:
     """Its last decisions are then usable, and worth what they were paid."""
     sizes = []

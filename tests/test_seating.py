@@ -92,12 +92,25 @@ def test_agents_share_the_tables_with_rules_and_self_play() -> None:
     assert {seating.names[which] for which in seating.which} == {"caller", "random"}
 
 
+def test_a_guest_sits_alone_among_learners() -> None:
+    """So it is at its share of the tables; who sits alone is known, and `names` tells who it is."""
+    rest = {"random_rules": 0, "fixed_rules": 0, "agent_share": 1, "agents": ("caller",)}
+    seating = Seating(Opponents(**rest, guests=0.75), 400, 4, np.random.default_rng(0))
+    guests = seating.which == seating.names.index("guests")
+    assert 260 < guests.sum() < 340
+    alone = np.arange(4) == seating.alone[:, None]
+    assert np.array_equal(seating.learner, alone ^ guests[:, None])
+    assert {seating.names[which] for which in seating.which[~guests]} == {"caller"}
+    assert "guests" not in Seating(Opponents(**rest), 4, 4, np.random.default_rng(0)).names
+
+
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
         (["--opponents.agent_share=0.5"], "opponents.agents"),
         (["--opponents.agents=[caller]", "--opponents.late_agent_share=0.7"], "shares"),
         (["--opponents.agents=[caller]", "--opponents.agents_alike=2"], "agents_alike"),
+        (["--opponents.agents=[caller]", "--opponents.guests=-0.1"], "guests"),
     ],
 )
 def test_shares_that_make_no_sense_are_refused(keys: list[str], told: str) -> None:

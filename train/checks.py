@@ -42,6 +42,7 @@ RANGES: Ranges = PPO_RANGES | {
     "learner.seed": (0, MOST_SEED),
     "opponents.turn": (0.0, inf),
     "opponents.agents_alike": (0.0, 1.0),
+    "opponents.guests": (0.0, 1.0),
     "evaluation.every": (0, 10**15),
     "evaluation.panel_deals": (1, 10**6),
     "output.checkpoint_minutes": (0.0, 1e6),

@@ -153,6 +153,8 @@ class Opponents:
             stands here.
         agents_alike: share of their tables that hold copies of one of them; in the rest each seat
             draws its own.
+        guests: share of their tables where one of them is a guest among learners, who so learn to
+            keep what an exploiter takes.
     """
 
     random_rules: float = 0.3
@@ -167,6 +169,7 @@ class Opponents:
     )
     agents: tuple[str, ...] = ()
     agents_alike: float = 1.0
+    guests: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from train.config import Config, ConfigError, Opponents
 SELF_PLAY, RANDOM_RULES, FIXED_RULES, AGENTS = range(4)
 #: Share of tables of random rules in which all rules are alike.
 ALIKE = 0.65
+#: Names of opponents that are several agents.
+MIXED, GUESTS = "mixed agents", "guests"
 #: Who acts by the habits of its seat: all of these act in one compiled call.
 BY_HABITS = -1
 
@@ -43,6 +45,7 @@ class Seating:
     Attributes:
         kind: int8 (n,), SELF_PLAY, RANDOM_RULES, FIXED_RULES or AGENTS.
         learner: bool (n, seats), the seats that the learner plays.
+        alone: int64 (n,), the seat of the learner among others, or of the guest among learners.
         habits: float64 (n, seats, habits), the habits of the others.
         agent: int64 (n, seats), place in `agents` of who plays the seat, or BY_HABITS.
         agents: those of the config's agents that are more than habits.
@@ -66,6 +69,7 @@ class Seating:
         self._take_in({name: load(name) for name in opponents.agents})
         self.kind = np.full(num_tables, SELF_PLAY, np.int8)
         self.learner = np.ones((num_tables, num_players), np.bool_)
+        self.alone = np.zeros(num_tables, np.int64)
         self.habits = np.zeros((num_tables, num_players, len(Habits._fields)))
         self.agent = np.full((num_tables, num_players), BY_HABITS)
         self.which = np.full(num_tables, self._random)
@@ -82,7 +86,7 @@ class Seating:
 
     def drawn(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a training goes on from, by name."""
-        names = ("kind", "learner", "habits", "agent", "which")
+        names = ("kind", "learner", "alone", "habits", "agent", "which")
         return {name: getattr(self, name) for name in names}
 
     def redraw(self, tables: NDArray[np.int64], progress: float) -> None:
@@ -91,8 +95,8 @@ class Seating:
         self.kind[tables] = self._kinds(progress)[tables]
         self.learner[tables] = True
         for table in tables[self.kind[tables] != SELF_PLAY]:
-            self.learner[table] = False
-            self.learner[table, self._rng.integers(seats)] = True
+            self.alone[table] = self._rng.integers(seats)
+            self.learner[table] = np.arange(seats) == self.alone[table]
             self.agent[table] = BY_HABITS
             if self.kind[table] == AGENTS:
                 self._seat_agents(table)
@@ -108,14 +112,17 @@ class Seating:
                     self.habits[table] = [draw_habits(self._rng) for _ in range(seats)]
 
     def _seat_agents(self, table: int) -> None:
-        """Seat copies of one agent, or one drawn for every seat."""
+        """Seat copies of one agent, or one drawn for every seat; or one alone among learners."""
         alike = self._rng.random() < self._opponents.agents_alike
         seats = 1 if alike else self.learner.shape[1]
         drawn = self._rng.integers(len(self._agent_of), size=seats)
         self.agent[table] = self._agent_of[drawn]
         self.habits[table] = self._habits_of[drawn]
-        name = self._opponents.agents[drawn[0]] if alike else self.names[-1]
+        name = self._opponents.agents[drawn[0]] if alike else MIXED
         self.which[table] = self.names.index(name)
+        if self._opponents.guests and self._rng.random() < self._opponents.guests:
+            self.learner[table] ^= True
+            self.which[table] = self.names.index(GUESTS)
 
     def _kinds(self, progress: float) -> NDArray[np.int8]:
         """Return what each table is for, (n,)."""
@@ -160,10 +167,12 @@ class Seating:
 def names_of(opponents: Opponents) -> tuple[str, ...]:
     """Return the names of opponents by which a training keeps its record.
 
-    The fixed rules, "random rules", the agents, and "mixed agents" if they sit together.
+    The fixed rules, "random rules", the agents, "mixed agents" if they sit together, and "guests".
     """
-    mixed = ("mixed agents",) if opponents.agents and opponents.agents_alike < 1 else ()
-    return tuple(dict.fromkeys((*opponents.fixed, "random rules", *opponents.agents, *mixed)))
+    mixed = (MIXED,) if opponents.agents and opponents.agents_alike < 1 else ()
+    guests = (GUESTS,) if opponents.agents and opponents.guests else ()
+    rules = (*opponents.fixed, "random rules")
+    return tuple(dict.fromkeys((*rules, *opponents.agents, *mixed, *guests)))
 
 
 def draw_habits(rng: np.random.Generator) -> Habits:

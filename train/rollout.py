@@ -47,7 +47,8 @@ class Played:
         deals: deals that ended.
         truncated: those of them that were truncated.
         against: deals that ended by the rules, by place of the opponents in `Seating.names`.
-        won: those of them that the learner won (where the game names losers: did not lose).
+        won: those of them that the learner won (where the game names losers: did not lose); of
+            those against "guests" what the guest won.
     """
 
     def __init__(self, opponents: int) -> None:
@@ -202,13 +203,13 @@ class Rollout:
 
 
 def _count(room: Room, ended: NDArray[np.int64], played: Played) -> None:
-    """Count the deals that ended, and those that the learner won against others."""
+    """Count the deals that ended, and those that who sat alone among others won."""
     tables, seating = room.tables, room.seating
     played.deals += len(ended)
     played.truncated += int(tables.truncated[ended].sum())
     mixed = ended[seating.kind[ended] != SELF_PLAY]
     finished = mixed[tables.terminated[mixed]]
-    own = tables.reward[finished][seating.learner[finished]]
+    own = tables.reward[finished, seating.alone[finished]]
     np.add.at(played.against, seating.which[finished], 1)
     np.add.at(played.won, seating.which[finished], own > 0)
 
