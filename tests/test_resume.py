@@ -26,6 +26,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("--game.num_players=3", "game"),
         ("--game.variant=russian", "game"),
         ("--opponents.fixed=[honest]", "opponents.fixed"),
+        ("--opponents.guests=0.5", "opponents.guests"),
+        ("--opponents.agents_alike=0.5", "opponents.agents_alike"),
     ],
 )
 def test_what_a_checkpoint_depends_on_stays(

@@ -144,6 +144,8 @@ def refuse_changes(before: Config, config: Config) -> None:
         "learner.actors": (before.learner.actors, config.learner.actors),
         "opponents.fixed": (before.opponents.fixed, config.opponents.fixed),
         "opponents.agents": (before.opponents.agents, config.opponents.agents),
+        "opponents.agents_alike": (before.opponents.agents_alike, config.opponents.agents_alike),
+        "opponents.guests": (before.opponents.guests, config.opponents.guests),
     }
     for name, (was, asked) in fixed.items():
         if was != asked:
