@@ -153,41 +153,35 @@ def test_a_rollout_learns_only_from_choices_of_the_learner() -> None:
     assert np.allclose(batch.log_probability, own, atol=1e-5)
 
 
-def test_a_rollout_counts_what_the_learner_won() -> None:
-    """Deals that ended by the rules count for their opponent, and won where the learner is paid."""
+@pytest.mark.parametrize(
+    ("opponents", "against"),
+    [
+        (Opponents(random_rules=0.0, fixed_rules=1.0, fixed=("dumper",)), "dumper"),
+        (
+            Opponents(
+                random_rules=0.0, fixed_rules=0.0, agent_share=1.0, agents=("honest",), guests=1.0
+            ),
+            "guests",
+        ),
+    ],
+)
+def test_a_rollout_counts_what_who_sat_alone_won(opponents: Opponents, against: str) -> None:
+    """Deals that ended by the rules count, and won where the learner, or the guest, is paid."""
     tables, rng = Tables("english", 4, 16, seed=2), np.random.default_rng(0)
-    seating = Seating(Opponents(random_rules=0.0, fixed_rules=1.0, fixed=("dumper",)), 16, 4, rng)
+    seating = Seating(opponents, 16, 4, rng)
     rollout = Rollout(0, [Room(tables, seating)], 1, rng)
     networks = Networks(new_model("memory", (8,), 0).policy, None, threads=1, bfloat16=False)
     wins = 0
     for _ in range(900):
-        learner = seating.learner.copy()
+        alone = seating.learner ^ (against == "guests")
         _, played = rollout.collect(networks, 1.0, 1.0, 0.0)
         ended = rollout.terminated[0]
-        paid = rollout.reward[0, :, :4][ended][learner[ended]]
+        paid = rollout.reward[0, :, :4][ended][alone[ended]]
+        own = np.array(seating.names) == against
         assert (played.deals, played.truncated) == (ended.sum(), 0)
-        assert played.against.tolist() == [ended.sum(), 0]
-        assert played.won.tolist() == [(paid > 0).sum(), 0]
-        wins += played.won[0]
-    assert wins > 0
-
-
-def test_a_rollout_counts_what_a_guest_won() -> None:
-    """Where one other sits among learners, its deals count, and won where it is paid."""
-    tables, rng = Tables("english", 4, 16, seed=2), np.random.default_rng(0)
-    rest = {"random_rules": 0.0, "fixed_rules": 0.0, "agent_share": 1.0, "agents": ("honest",)}
-    seating = Seating(Opponents(**rest, guests=1.0), 16, 4, rng)
-    rollout = Rollout(0, [Room(tables, seating)], 1, rng)
-    networks = Networks(new_model("memory", (8,), 0).policy, None, threads=1, bfloat16=False)
-    wins = 0
-    for _ in range(900):
-        guest = ~seating.learner
-        _, played = rollout.collect(networks, 1.0, 1.0, 0.0)
-        ended = rollout.terminated[0]
-        paid = rollout.reward[0, :, :4][ended][guest[ended]]
-        record = dict(zip(seating.names, zip(played.against, played.won, strict=True), strict=True))
-        assert record["guests"] == (ended.sum(), (paid > 0).sum())
-        wins += record["guests"][1]
+        assert played.against.tolist() == (own * ended.sum()).tolist()
+        assert played.won.tolist() == (own * (paid > 0).sum()).tolist()
+        wins += played.won.sum()
     assert wins > 0
 
 

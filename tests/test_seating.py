@@ -98,7 +98,8 @@ def test_a_guest_sits_alone_among_learners() -> None:
     seating = Seating(Opponents(**rest, guests=0.75), 400, 4, np.random.default_rng(0))
     guests = seating.which == seating.names.index("guests")
     assert 260 < guests.sum() < 340
-    alone = np.arange(4) == seating.alone[:, None]
+    alone = seating.alone(np.arange(400))
+    assert (alone.sum(axis=1) == 1).all()
     assert np.array_equal(seating.learner, alone ^ guests[:, None])
     assert {seating.names[which] for which in seating.which[~guests]} == {"caller"}
     assert "guests" not in Seating(Opponents(**rest), 4, 4, np.random.default_rng(0)).names

@@ -153,8 +153,7 @@ class Opponents:
             stands here.
         agents_alike: share of their tables that hold copies of one of them; in the rest each seat
             draws its own.
-        guests: share of their tables where one of them is a guest among learners, who so learn to
-            keep what an exploiter takes.
+        guests: share of their tables where one of them is a guest among learners.
     """
 
     random_rules: float = 0.3

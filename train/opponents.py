@@ -45,7 +45,6 @@ class Seating:
     Attributes:
         kind: int8 (n,), SELF_PLAY, RANDOM_RULES, FIXED_RULES or AGENTS.
         learner: bool (n, seats), the seats that the learner plays.
-        alone: int64 (n,), the seat of the learner among others, or of the guest among learners.
         habits: float64 (n, seats, habits), the habits of the others.
         agent: int64 (n, seats), place in `agents` of who plays the seat, or BY_HABITS.
         agents: those of the config's agents that are more than habits.
@@ -63,13 +62,13 @@ class Seating:
             raise ConfigError(f"opponents.fixed {unknown[0]!r}: must be one of {', '.join(RULES)}")
         self._random = len(dict.fromkeys(opponents.fixed))
         self.names = names_of(opponents)
+        self._guests = self.names.index(GUESTS) if GUESTS in self.names else -1
         self._opponents = opponents
         self._fixed = np.array([RULES[name].habits for name in opponents.fixed])
         self._rng = rng
         self._take_in({name: load(name) for name in opponents.agents})
         self.kind = np.full(num_tables, SELF_PLAY, np.int8)
         self.learner = np.ones((num_tables, num_players), np.bool_)
-        self.alone = np.zeros(num_tables, np.int64)
         self.habits = np.zeros((num_tables, num_players, len(Habits._fields)))
         self.agent = np.full((num_tables, num_players), BY_HABITS)
         self.which = np.full(num_tables, self._random)
@@ -86,8 +85,16 @@ class Seating:
 
     def drawn(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a training goes on from, by name."""
-        names = ("kind", "learner", "alone", "habits", "agent", "which")
+        names = ("kind", "learner", "habits", "agent", "which")
         return {name: getattr(self, name) for name in names}
+
+    def alone(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the one seat (m, seats) of the learner among others, or of a guest among learners.
+
+        Of tables (m,) where not every seat is a learner's.
+        """
+        guests = self.which[tables] == self._guests
+        return self.learner[tables] ^ guests[:, None]
 
     def redraw(self, tables: NDArray[np.int64], progress: float) -> None:
         """Seat the players of a new deal at these tables; `progress` of the training is done."""
@@ -95,8 +102,8 @@ class Seating:
         self.kind[tables] = self._kinds(progress)[tables]
         self.learner[tables] = True
         for table in tables[self.kind[tables] != SELF_PLAY]:
-            self.alone[table] = self._rng.integers(seats)
-            self.learner[table] = np.arange(seats) == self.alone[table]
+            self.learner[table] = False
+            self.learner[table, self._rng.integers(seats)] = True
             self.agent[table] = BY_HABITS
             if self.kind[table] == AGENTS:
                 self._seat_agents(table)
@@ -122,7 +129,7 @@ class Seating:
         self.which[table] = self.names.index(name)
         if self._opponents.guests and self._rng.random() < self._opponents.guests:
             self.learner[table] ^= True
-            self.which[table] = self.names.index(GUESTS)
+            self.which[table] = self._guests
 
     def _kinds(self, progress: float) -> NDArray[np.int8]:
         """Return what each table is for, (n,)."""

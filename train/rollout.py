@@ -209,7 +209,7 @@ def _count(room: Room, ended: NDArray[np.int64], played: Played) -> None:
     played.truncated += int(tables.truncated[ended].sum())
     mixed = ended[seating.kind[ended] != SELF_PLAY]
     finished = mixed[tables.terminated[mixed]]
-    own = tables.reward[finished, seating.alone[finished]]
+    own = tables.reward[finished][seating.alone(finished)]
     np.add.at(played.against, seating.which[finished], 1)
     np.add.at(played.won, seating.which[finished], own > 0)
 
